@@ -1,0 +1,1 @@
+"""Language models: generation, the weights that evolve, and reading what a model wrote."""

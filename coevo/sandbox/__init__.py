@@ -1,0 +1,1 @@
+"""The seam around untrusted code: each candidate runs in its own walled-in process."""

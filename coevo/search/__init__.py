@@ -1,0 +1,1 @@
+"""The outer loop: populations of heuristics and the operators that breed them."""
