@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from coevo.attempt import Attempt, Prompt, Proposal, Stage
+from coevo.error import CoevoError
 
 FORMAT = 1
 
@@ -26,10 +27,10 @@ _SCHEMA = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE generations (
     number INTEGER PRIMARY KEY,
-    sigma REAL,              -- of its directions; NULL if written by unperturbed weights
+    sigma REAL,              -- of its directions, NULL if written by unperturbed weights
     seconds REAL,            -- wall clock it took
-    search TEXT,             -- state after it, JSON; NULL while in flight
-    strategy TEXT            -- likewise; NULL without ES
+    search TEXT,             -- state after it, JSON, NULL while in flight
+    strategy TEXT            -- likewise, NULL without ES
 );
 CREATE TABLE attempts (
     number INTEGER PRIMARY KEY,
@@ -59,7 +60,7 @@ CREATE TABLE updates (
 """
 
 
-class StoreError(Exception):
+class StoreError(CoevoError):
     """The run's database cannot be used; the message says why and what to do."""
 
 
@@ -280,7 +281,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _storable(text: str) -> str:
-    """Text as SQLite can hold it: a lone surrogate from a broken token becomes U+FFFD."""
+    """Text as SQLite can hold it: a lone surrogate, from a broken token, becomes a question mark."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

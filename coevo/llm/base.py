@@ -39,6 +39,8 @@ class LanguageModel(Protocol):
 
     name: str
     continues: bool  # whether ``Prompt.begun`` can be continued
+    order_free: bool  # whether a completion is the same, bit for bit, in any batch
+    notice: str  # what the user must be told about this backend; usually empty
 
     def generate(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from importlib import import_module
 
+from coevo.error import UsageError
 from coevo.problems.base import Problem
 
 PROBLEMS = {
@@ -12,7 +13,7 @@ PROBLEMS = {
 }
 
 
-class UnknownProblem(LookupError):
+class UnknownProblem(UsageError):
     """There is no problem of that name; the message lists those there are."""
 
 

@@ -1,0 +1,55 @@
+"""Evaluate one heuristic on one set of instances, through the same walls as in a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from coevo.attempt import Attempt, Prompt, Proposal, Stage
+from coevo.error import CoevoError
+from coevo.judge import Judge
+from coevo.problems.base import Instances, Problem
+from coevo.sandbox.limits import Limits
+from coevo.sandbox.pool import SandboxPool
+
+TRAIN = 64  # instances that the time limit is meant for; larger sets get proportionally more
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What became of a heuristic. ``objective`` is None unless ``stage`` is ``scored``."""
+
+    stage: Stage
+    objective: float | None
+    message: str
+    seconds: float
+
+
+def evaluate(
+    problem: Problem,
+    instances: Instances,
+    code: str,
+    limits: Limits,
+    unsafe: bool = False,
+) -> Evaluation:
+    """Run and score a complete program. Time limits grow with the number of instances."""
+    factor = max(1.0, len(instances) / TRAIN)
+    limits = replace(limits, seconds=limits.seconds * factor)
+    proposal = Proposal("given", (), Prompt(user="", function=problem.function))
+    with SandboxPool(problem, instances, limits, workers=1, unsafe=unsafe) as pool:
+        judge = Judge(problem, instances, pool)
+        (judged,) = judge.judge_programs([Attempt(1, 0, proposal, code=code)])
+    return Evaluation(judged.stage, judged.objective, judged.message, judged.evaluate_s)
+
+
+def baseline(
+    problem: Problem, instances: Instances, limits: Limits, unsafe: bool = False
+) -> Evaluation:
+    """The problem's first baseline. Raises `CoevoError` if even that does not get a score."""
+    name, code = next(iter(problem.baselines.items()))
+    result = evaluate(problem, instances, code, limits, unsafe)
+    if result.objective is None:
+        raise CoevoError(
+            f"the baseline {name!r} of {problem.name} ends as {result.stage.value} "
+            f"({result.message}); run `coevo doctor`, or allow more time with --timeout"
+        )
+    return result
