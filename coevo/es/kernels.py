@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit, prange
 
 LANES = 8  # normals per Philox block: four 32-bit words, two halves each
-CHUNK_BLOCKS = 256  # blocks per task of a thread; small enough for the L1 cache
+CHUNK_BLOCKS = 128  # blocks per task of a thread; small enough for the L1 cache
 CHUNK = CHUNK_BLOCKS * LANES  # elements per task
 
 _M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
@@ -24,7 +24,7 @@ _LOW32 = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
 _LOW16 = np.uint32(0xFFFF)
 _16 = np.uint32(16)
-_COLUMNS = 1024  # columns of a matrix summed at a time, so that the sum stays in the L1 cache
+_COLUMNS = 1024  # columns of a matrix summed at a time, so that their sum stays in the L1 cache
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -42,18 +42,20 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
 
 
 @compiled(inline="always")
-def fill(key, block, blocks, table, words, noise):  # type: ignore[no-untyped-def]
-    """Write the normals of ``blocks`` blocks from ``block`` on into ``noise``.
+def fill(key, origin, table, words, noise):  # type: ignore[no-untyped-def]
+    """Write the normals of the chunk from element ``origin`` (a multiple of CHUNK) into ``noise``.
 
-    ``words`` (uint32[4, CHUNK_BLOCKS]) is scratch. The Philox loop is vectorised over blocks; the
-    look-ups are a loop of their own because scalar loads beat the hardware's gathers here.
+    ``words`` (uint32[4, CHUNK_BLOCKS]) is scratch. Always a whole chunk: with constant trip counts
+    the compiler vectorises Philox over blocks, and leaves the look-ups to scalar loads, which beat
+    the hardware's gathers.
     """
-    for j in range(blocks):
+    first = np.uint64(origin // LANES)
+    for j in range(CHUNK_BLOCKS):
         k0 = key & _LOW32
         k1 = key >> _32
-        counter = np.uint64(block + j)
-        c0 = counter & _LOW32
-        c1 = counter >> _32
+        block = first + np.uint64(j)
+        c0 = block & _LOW32
+        c1 = block >> _32
         c2 = np.uint64(0)
         c3 = np.uint64(0)
         for _ in range(10):
@@ -69,7 +71,7 @@ def fill(key, block, blocks, table, words, noise):  # type: ignore[no-untyped-de
         words[1, j] = c1
         words[2, j] = c2
         words[3, j] = c3
-    for j in range(blocks):
+    for j in range(CHUNK_BLOCKS):
         for lane in range(4):
             word = words[lane, j]
             noise[8 * j + 2 * lane] = table[word & _LOW16]
@@ -78,7 +80,7 @@ def fill(key, block, blocks, table, words, noise):  # type: ignore[no-untyped-de
 
 @compiled(inline="always")
 def to_bf16(bits):  # type: ignore[no-untyped-def]
-    """Round float32 bits to the nearest bf16, ties to even (finite input), as uint32 0 … 65535."""
+    """Round the bits of a finite float32 to the nearest bf16, ties to even: 0 … 65535."""
     return (bits + np.uint32(0x7FFF) + ((bits >> _16) & np.uint32(1))) >> _16
 
 
@@ -91,30 +93,26 @@ def gaussian_rows(keys, start, table, out):  # type: ignore[no-untyped-def]
     for task in prange(rows * chunks):
         row = task // chunks
         origin = (first + task % chunks) * CHUNK
-        low = max(start, origin) // LANES * LANES
-        high = min(start + count, origin + CHUNK)
+        low, high = max(start, origin), min(start + count, origin + CHUNK)
+        here = out[row, low - start : high - start]
         words = np.empty((4, CHUNK_BLOCKS), np.uint32)
-        noise = np.empty(CHUNK, np.float32)
-        fill(keys[row], low // LANES, (high - low + LANES - 1) // LANES, table, words, noise)
-        begin = max(start, low)
-        for i in range(begin, high):
-            out[row, i - start] = noise[i - low]
+        if high - low == CHUNK:
+            fill(keys[row], origin, table, words, here)
+        else:
+            noise = np.empty(CHUNK, np.float32)
+            fill(keys[row], origin, table, words, noise)
+            here[:] = noise[low - origin : high - origin]
 
 
 @compiled(inline="always")
-def noise_sum(keys, scales, low, high, table, words, noise, total):  # type: ignore[no-untyped-def]
-    """``total`` gets Σ scale_g ε_g of the elements low … high - 1, in the order of g.
-
-    ``low`` is a multiple of LANES.
-    """
-    count = high - low
-    blocks = (count + LANES - 1) // LANES
-    for i in range(count):
+def noise_sum(keys, scales, origin, table, words, noise, total):  # type: ignore[no-untyped-def]
+    """``total`` gets Σ scale_g ε_g of the chunk from element ``origin``, in the order of g."""
+    for i in range(CHUNK):
         total[i] = np.float32(0)
     for g in range(keys.size):
-        fill(keys[g], low // LANES, blocks, table, words, noise)
+        fill(keys[g], origin, table, words, noise)
         scale = scales[g]
-        for i in range(count):
+        for i in range(CHUNK):
             total[i] += scale * noise[i]
 
 
@@ -145,15 +143,14 @@ def add_full_bf16(weight, residual, start, keys, scales, table):  # type: ignore
     first = start // CHUNK
     for task in prange((start + count + CHUNK - 1) // CHUNK - first):
         origin = (first + task) * CHUNK
-        begin, high = max(start, origin), min(start + count, origin + CHUNK)
-        low = begin // LANES * LANES
+        low, high = max(start, origin), min(start + count, origin + CHUNK)
         words = np.empty((4, CHUNK_BLOCKS), np.uint32)
         noise = np.empty(CHUNK, np.float32)
         total = np.empty(CHUNK, np.float32)
-        noise_sum(keys, scales, low, high, table, words, noise, total)
-        here = slice(begin - start, high - start)
+        noise_sum(keys, scales, origin, table, words, noise, total)
+        here = slice(low - start, high - start)
         bits = np.empty(CHUNK, np.uint32)
-        add_bf16(weight[here], residual[here], total[begin - low : high - low], bits)
+        add_bf16(weight[here], residual[here], total[low - origin : high - origin], bits)
 
 
 @compiled(parallel=True)
@@ -163,14 +160,12 @@ def add_full_float32(weight, start, keys, scales, table):  # type: ignore[no-unt
     first = start // CHUNK
     for task in prange((start + count + CHUNK - 1) // CHUNK - first):
         origin = (first + task) * CHUNK
-        begin, high = max(start, origin), min(start + count, origin + CHUNK)
-        low = begin // LANES * LANES
+        low, high = max(start, origin), min(start + count, origin + CHUNK)
         words = np.empty((4, CHUNK_BLOCKS), np.uint32)
         noise = np.empty(CHUNK, np.float32)
         total = np.empty(CHUNK, np.float32)
-        noise_sum(keys, scales, low, high, table, words, noise, total)
-        for i in range(begin, high):
-            weight[i - start] += total[i - low]
+        noise_sum(keys, scales, origin, table, words, noise, total)
+        weight[low - start : high - start] += total[low - origin : high - origin]
 
 
 @compiled(parallel=True)
@@ -180,30 +175,32 @@ def perturb_bf16(weight, start, key, sigma, table):  # type: ignore[no-untyped-d
     first = start // CHUNK
     for task in prange((start + count + CHUNK - 1) // CHUNK - first):
         origin = (first + task) * CHUNK
-        begin, high = max(start, origin), min(start + count, origin + CHUNK)
-        low = begin // LANES * LANES
+        low, high = max(start, origin), min(start + count, origin + CHUNK)
         words = np.empty((4, CHUNK_BLOCKS), np.uint32)
         noise = np.empty(CHUNK, np.float32)
-        fill(key, low // LANES, (high - low + LANES - 1) // LANES, table, words, noise)
+        fill(key, origin, table, words, noise)
+        here = weight[low - start : high - start]
+        shift = noise[low - origin : high - origin]
         bits = np.empty(CHUNK, np.uint32)
-        for i in range(high - begin):
-            bits[i] = np.uint32(weight[begin - start + i]) << _16
         value = bits.view(np.float32)
-        for i in range(high - begin):
-            value[i] += sigma * noise[begin - low + i]
-        for i in range(high - begin):
-            weight[begin - start + i] = to_bf16(bits[i])
+        for i in range(here.size):
+            bits[i] = np.uint32(here[i]) << _16
+        for i in range(here.size):
+            value[i] += sigma * shift[i]
+        for i in range(here.size):
+            here[i] = to_bf16(bits[i])
 
 
 @compiled(inline="always")
-def outer_sum(left, right, column, count, total):  # type: ignore[no-untyped-def]
-    """``total`` gets Σ_k left[k] right[k, column …], in the order of k."""
-    for j in range(count):
+def outer_sum(left, right, low, total):  # type: ignore[no-untyped-def]
+    """``total`` (float32[n]) gets Σ_k left[k] right[k, low : low + n], in the order of k."""
+    for j in range(total.size):
         total[j] = np.float32(0)
     for k in range(left.size):
         scale = left[k]
-        for j in range(count):
-            total[j] += scale * right[k, column + j]
+        row = right[k, low : low + total.size]  # contiguous, or it is not vectorised
+        for j in range(total.size):
+            total[j] += scale * row[j]
 
 
 @compiled(parallel=True)
@@ -211,13 +208,13 @@ def add_lowrank_bf16(weight, residual, left, right):  # type: ignore[no-untyped-
     """weight (uint16[m, n]) += left (float32[m, k]) right (float32[k, n])."""
     rows, columns = weight.shape
     for row in prange(rows):
-        total = np.empty(_COLUMNS, np.float32)
+        buffer = np.empty(_COLUMNS, np.float32)
         bits = np.empty(_COLUMNS, np.uint32)
-        for column in range(0, columns, _COLUMNS):
-            count = min(_COLUMNS, columns - column)
-            outer_sum(left[row], right, column, count, total)
-            here = slice(column, column + count)
-            add_bf16(weight[row, here], residual[row, here], total[:count], bits)
+        for low in range(0, columns, _COLUMNS):
+            high = min(low + _COLUMNS, columns)
+            total = buffer[: high - low]
+            outer_sum(left[row], right, low, total)
+            add_bf16(weight[row, low:high], residual[row, low:high], total, bits)
 
 
 @compiled(parallel=True)
@@ -225,9 +222,9 @@ def add_lowrank_float32(weight, left, right):  # type: ignore[no-untyped-def]
     """weight (float32[m, n]) += left (float32[m, k]) right (float32[k, n])."""
     rows, columns = weight.shape
     for row in prange(rows):
-        total = np.empty(_COLUMNS, np.float32)
-        for column in range(0, columns, _COLUMNS):
-            count = min(_COLUMNS, columns - column)
-            outer_sum(left[row], right, column, count, total)
-            for j in range(count):
-                weight[row, column + j] += total[j]
+        buffer = np.empty(_COLUMNS, np.float32)
+        for low in range(0, columns, _COLUMNS):
+            high = min(low + _COLUMNS, columns)
+            total = buffer[: high - low]
+            outer_sum(left[row], right, low, total)
+            weight[row, low:high] += total

@@ -14,7 +14,7 @@ shard. To re-implement it:
    These 16 bits, as an integer i, select level i of a table.
 4. *Table.* 2¹⁶ equiprobable levels: xᵢ = Φ⁻¹((i + ½) / 2¹⁶) for i ≥ 2¹⁵, divided by the root mean
    square of all levels, rounded to float32; level 2¹⁶ - 1 - i is minus level i. Mean 0 and variance
-   1 (to 1e-8); the largest level is 4.32. SHA-256 of the table's little-endian bytes: `TABLE_DIGEST`.
+   1 (to 1e-8); the largest level is 4.32. SHA-256 of its little-endian bytes: `TABLE_DIGEST`.
 
 Low-rank directions: E = A Bᵀ / √r for a matrix of shape (m, n). A, of shape (m, r), is the noise of
 the name with ``:A`` appended, B, (n, r), that with ``:B``, both row-major.
