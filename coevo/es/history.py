@@ -1,19 +1,19 @@
 """The history of a model's weights: a few hundred bytes a step rebuild them from the base model.
 
-    {"format": "coevo-es-history", "version": 1, "noise_version": 1, "steps": [
-      {"step": 0, "kind": "lowrank", "seeds": ["0123456789abcdef", …], "weights": [0.5, …],
+    {"format": "coevo-es-history", "version": 1, "model": "…", "updates": [
+      {"noise_version": 1, "kind": "lowrank", "seeds": ["0123456789abcdef", …], "weights": [0.5, …],
        "alpha": 0.0005, "sigma": 0.001, "rank": 1, "skipped": "",
        "digest_before": "…", "digest_after": "…"}, …]}
 
-Seeds are 16 hexadecimal digits, since many readers of JSON lose the last bits of such integers. A
-digest is what `coevo.llm.base.EvolvableModel.digest` says; empty if it was not taken.
+One record per step, in order. Seeds are 16 hexadecimal digits, since many readers of JSON lose the
+last bits of such integers. A digest is what `EvolvableModel.digest` says, or empty.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -25,96 +25,24 @@ VERSION = 1
 
 
 class HistoryError(ValueError):
-    """A history that cannot be read or does not lead to the weights that it says."""
+    """A history that cannot be read, or does not lead to the weights that it says."""
 
 
 @dataclass(frozen=True)
 class Step:
     """One update, and the digests of the weights on both sides of it."""
 
-    step: int  # 0, 1, …
     update: Update
     digest_before: str = ""
     digest_after: str = ""
 
 
-@dataclass(frozen=True)
-class History:
-    """All updates since the base model, in order, step 0 first."""
-
-    steps: tuple[Step, ...] = ()
-
-    def __post_init__(self) -> None:
-        for i, step in enumerate(self.steps):
-            if step.step != i:
-                raise HistoryError(f"steps must be 0, 1, … without a gap: found {step.step} at {i}")
-        for before, after in zip(self.steps, self.steps[1:], strict=False):
-            ends = before.digest_after, after.digest_before
-            if all(ends) and ends[0] != ends[1]:
-                raise HistoryError(
-                    f"step {before.step} ends at digest {ends[0]}, step {after.step} starts at "
-                    f"{ends[1]}: steps are missing or of another run"
-                )
-
-    def record(self, update: Update, digest_before: str = "", digest_after: str = "") -> History:
-        """The history with one more update at its end."""
-        step = Step(len(self.steps), update, digest_before, digest_after)
-        return History((*self.steps, step))
-
-
-def replay(
-    history: History, apply: Callable[[Update], None], digest: Callable[[], str] | None = None
-) -> None:
-    """Apply every step that was not skipped, in order, to weights that are the base model's.
-
-    With ``digest`` the weights are compared with each digest that the history holds; HistoryError
-    at the first that differs.
-    """
-
-    def check(step: Step, expected: str, when: str) -> None:
-        if digest is not None and expected and (found := digest()) != expected:
-            raise HistoryError(
-                f"{when} step {step.step} the weights have digest {found}, the history says "
-                f"{expected}: another base model, or changed weights"
-            )
-
-    for step in history.steps:
-        check(step, step.digest_before, "before")
-        if not step.update.skipped:
-            apply(step.update)
-        check(step, step.digest_after, "after")
-
-
-def dump(history: History) -> str:
-    """The history as JSON, one step a line."""
-    head = json.dumps({"format": FORMAT, "version": VERSION, "noise_version": NOISE_VERSION})
-    lines = ",\n".join(json.dumps(to_json(step), allow_nan=False) for step in history.steps)
-    return f'{head[:-1]}, "steps": [\n{lines}\n]}}\n'
-
-
-def load(text: str) -> History:
-    """Read what `dump` wrote. Anything missing, unknown or of the wrong type: HistoryError."""
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise HistoryError(f"not JSON: {error}") from error
-    data = _object(data, "the history", ("format", "version", "noise_version", "steps"))
-    for name, expected in (
-        ("format", FORMAT),
-        ("version", VERSION),
-        ("noise_version", NOISE_VERSION),
-    ):
-        if data[name] != expected:
-            raise HistoryError(f"{name} is {data[name]!r}, this version reads {expected!r} only")
-    steps = _list(data["steps"], "steps")
-    return History(tuple(from_json(step, f"steps[{i}]") for i, step in enumerate(steps)))
-
-
-def to_json(step: Step) -> dict[str, Any]:
-    """A step as plain JSON data."""
-    update = step.update
+def update_record(
+    update: Update, digest_before: str = "", digest_after: str = ""
+) -> dict[str, Any]:
+    """An update as plain JSON data."""
     return {
-        "step": step.step,
+        "noise_version": NOISE_VERSION,
         "kind": update.kind,
         "seeds": [f"{seed:016x}" for seed in update.seeds],
         "weights": list(update.weights),
@@ -122,52 +50,125 @@ def to_json(step: Step) -> dict[str, Any]:
         "sigma": update.sigma,
         "rank": update.rank,
         "skipped": update.skipped,
-        "digest_before": step.digest_before,
-        "digest_after": step.digest_after,
+        "digest_before": digest_before,
+        "digest_after": digest_after,
     }
 
 
-def from_json(data: object, where: str = "a step") -> Step:
-    """Read what `to_json` made; HistoryError says in one line what is wrong, and where."""
-    data = _object(data, where, tuple(to_json(_EXAMPLE)))
-    kind = _text(data["kind"], f"{where}.kind")
+def read_records(records: Sequence[Mapping[str, Any]]) -> list[Step]:
+    """What `update_record` made, checked: each step must start where the one before it ended.
+
+    Anything missing, unknown or of the wrong type raises HistoryError, in one line.
+    """
+    steps = [_step(record, f"update {i}") for i, record in enumerate(records)]
+    for i, (step, following) in enumerate(zip(steps, steps[1:], strict=False)):
+        end, start = step.digest_after, following.digest_before
+        if end and start and end != start:
+            raise HistoryError(
+                f"update {i} ends at digest {end}, update {i + 1} starts at {start}: "
+                "updates are missing, or of another run"
+            )
+    return steps
+
+
+def replay(
+    records: Sequence[Mapping[str, Any]],
+    apply: Callable[[Update], None],
+    digest: Callable[[], str] | None = None,
+) -> None:
+    """Apply every update that was not skipped, in order, to weights that are the base model's.
+
+    With ``digest`` the weights are compared with every digest on record; HistoryError at the first
+    that differs.
+    """
+    known = ""  # the digest that the weights are known to have
+
+    def check(expected: str, when: str) -> None:
+        nonlocal known
+        if digest is None or not expected or expected == known:
+            return
+        known = digest()
+        if known != expected:
+            raise HistoryError(
+                f"{when} the weights have digest {known}, the history says {expected}: "
+                "another base model, or changed weights"
+            )
+
+    for i, step in enumerate(read_records(records)):
+        check(step.digest_before, f"before update {i}")
+        if not step.update.skipped:
+            apply(step.update)
+            known = ""
+        check(step.digest_after, f"after update {i}")
+
+
+def dump(records: Sequence[Mapping[str, Any]], model: str = "") -> str:
+    """The history as JSON, one update a line."""
+    head = json.dumps({"format": FORMAT, "version": VERSION, "model": model})
+    lines = ",\n".join(json.dumps(record, allow_nan=False) for record in records)
+    return f'{head[:-1]}, "updates": [\n{lines}\n]}}\n'
+
+
+def load(text: str) -> list[dict[str, Any]]:
+    """The records of what `dump` wrote, checked as by `read_records`."""
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise HistoryError(f"the history is not JSON: {error}") from error
+    data = _object(data, "the history", ("format", "version", "model", "updates"))
+    for name, expected in (("format", FORMAT), ("version", VERSION)):
+        if data[name] != expected:
+            raise HistoryError(f"{name} is {data[name]!r}, this version reads {expected!r} only")
+    updates = _list(data["updates"], "updates")
+    read_records(updates)
+    return updates
+
+
+def _step(record: object, where: str) -> Step:
+    data = _object(record, where, _KEYS)
+    if data["noise_version"] != NOISE_VERSION:
+        raise HistoryError(
+            f"{where} has noise version {data['noise_version']!r}, "
+            f"this version makes {NOISE_VERSION} only"
+        )
+    kind = data["kind"]
     if kind not in get_args(Kind):
-        raise HistoryError(f"{where}.kind is {kind!r}, not one of {', '.join(get_args(Kind))}")
-    seeds = _list(data["seeds"], f"{where}.seeds")
-    weights = _list(data["weights"], f"{where}.weights")
+        raise HistoryError(f"{where}: kind is {kind!r}, not one of {', '.join(get_args(Kind))}")
+    seeds = _list(data["seeds"], f"{where}: seeds")
+    weights = _list(data["weights"], f"{where}: weights")
     if len(seeds) != len(weights):
         raise HistoryError(f"{where} has {len(seeds)} seeds but {len(weights)} weights")
+    rank = data["rank"]
+    if type(rank) is not int or rank < 1:
+        raise HistoryError(f"{where}: rank must be an integer of at least 1, got {rank!r}")
     update = Update(
-        kind="full" if kind == "full" else "lowrank",
-        seeds=tuple(_seed(seed, f"{where}.seeds[{i}]") for i, seed in enumerate(seeds)),
-        weights=tuple(_number(w, f"{where}.weights[{i}]") for i, w in enumerate(weights)),
-        alpha=_number(data["alpha"], f"{where}.alpha"),
-        sigma=_number(data["sigma"], f"{where}.sigma"),
-        rank=_integer(data["rank"], f"{where}.rank", 1),
-        skipped=_text(data["skipped"], f"{where}.skipped"),
+        kind=kind,
+        seeds=tuple(_seed(seed, f"{where}: seed {i}") for i, seed in enumerate(seeds)),
+        weights=tuple(_number(w, f"{where}: weight {i}") for i, w in enumerate(weights)),
+        alpha=_number(data["alpha"], f"{where}: alpha"),
+        sigma=_number(data["sigma"], f"{where}: sigma"),
+        rank=rank,
+        skipped=_text(data["skipped"], f"{where}: skipped"),
     )
+    before, after = data["digest_before"], data["digest_after"]
     return Step(
-        step=_integer(data["step"], f"{where}.step", 0),
-        update=update,
-        digest_before=_text(data["digest_before"], f"{where}.digest_before"),
-        digest_after=_text(data["digest_after"], f"{where}.digest_after"),
+        update,
+        _text(before, f"{where}: digest_before"),
+        _text(after, f"{where}: digest_after"),
     )
 
 
-_EXAMPLE = Step(0, Update("full", (), (), 0.0, 0.0))
+_KEYS = tuple(update_record(Update("full", (), (), 0.0, 0.0)))
 
 
 def _object(data: object, where: str, keys: Sequence[str]) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise HistoryError(f"{where} must be an object, got {type(data).__name__}")
-    _none(set(keys) - set(data), f"{where} lacks")
-    _none(set(data) - set(keys), f"{where} has unknown")
+    if missing := [key for key in keys if key not in data]:
+        raise HistoryError(f"{where} lacks {', '.join(missing)}")
+    if unknown := [key for key in data if key not in keys]:
+        raise HistoryError(f"{where} has unknown {', '.join(map(str, unknown))}")
     return data
-
-
-def _none(names: Iterable[str], what: str) -> None:
-    if names := sorted(names):
-        raise HistoryError(f"{what} {', '.join(names)}")
 
 
 def _list(data: object, where: str) -> list[Any]:
@@ -186,12 +187,6 @@ def _number(data: object, where: str) -> float:
     if isinstance(data, bool) or not isinstance(data, int | float) or not math.isfinite(data):
         raise HistoryError(f"{where} must be a finite number, got {data!r}")
     return float(data)
-
-
-def _integer(data: object, where: str, low: int) -> int:
-    if isinstance(data, bool) or not isinstance(data, int) or data < low:
-        raise HistoryError(f"{where} must be an integer of at least {low}, got {data!r}")
-    return data
 
 
 def _seed(data: object, where: str) -> int:

@@ -55,8 +55,8 @@ def table() -> np.ndarray:
     digest = hashlib.sha256(levels.tobytes()).hexdigest()
     if digest != TABLE_DIGEST:
         raise RuntimeError(
-            f"noise spec v{NOISE_VERSION} wants the Gaussian table {TABLE_DIGEST[:12]}, this Python "
-            f"computes {digest[:12]}: its math.log is not accurate; use another build of Python"
+            f"noise spec v{NOISE_VERSION} wants the Gaussian table {TABLE_DIGEST[:12]}, "
+            f"this Python computes {digest[:12]}: its math.log is not accurate; use another build of Python"
         )
     levels = levels.astype(np.float32, copy=False)
     levels.flags.writeable = False

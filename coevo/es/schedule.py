@@ -55,9 +55,6 @@ def scheduled(
         value = start
     else:
         warmup = min(warmup_steps, last)
-        if step >= last:
-            progress = 1.0
-        else:
-            progress = max(0, step - warmup) / max(1, last - warmup)
+        progress = 1.0 if step >= last else max(0, step - warmup) / max(1, last - warmup)
         value = end + (start - end) * SCHEDULES[schedule](progress)
     return max(floor, value)

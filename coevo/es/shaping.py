@@ -75,7 +75,7 @@ def zscore(
     """Standardised objectives; whatever is not scored lies one deviation below the worst that is.
 
     >>> zscore(*example(), "min").round(2)
-    array([ 0.58,  1.41, -0.99, -0.99])
+    array([ 0.  ,  1.63, -0.82, -0.82])
     """
 
     def shape(members: list[int]) -> np.ndarray:

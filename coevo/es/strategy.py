@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, get_args
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -29,8 +29,7 @@ class ESSettings:
     along one vector: its spectral norm is about σ √(mn), that of a full one σ (√m + √n).
     """
 
-    total_steps: int  # that the schedule runs over, at least 1
-    kind: Kind = "lowrank"
+    kind: Literal["none", "lowrank", "full"] = "lowrank"  # none: the weights stay as they are
     rank: int = 1  # of a low-rank direction, at least 1
     sigma: float = 1e-3  # standard deviation of one entry of a direction at the start, > 0
     sigma_final: float = 2.5e-4  # at the last step, ≥ 0
@@ -44,7 +43,7 @@ class ESSettings:
     quorum: float = 0.5  # nor does losing more than 1 - quorum of them to the machine, 0 … 1
 
     def __post_init__(self) -> None:
-        choices = {"kind": get_args(Kind), "schedule": SCHEDULES, "shaping": SHAPINGS}
+        choices = {"kind": ("none", *get_args(Kind)), "schedule": SCHEDULES, "shaping": SHAPINGS}
         for name, known in choices.items():
             if getattr(self, name) not in known:
                 raise ValueError(
@@ -62,10 +61,9 @@ class ESSettings:
             )
 
     @classmethod
-    def paper(cls, total_steps: int) -> ESSettings:
+    def paper(cls) -> ESSettings:
         """The published settings for heuristic design, with their defects; for comparison."""
         return cls(
-            total_steps,
             kind="full",
             sigma_final=0.0,
             sigma_floor=0.0,
@@ -79,7 +77,6 @@ class ESSettings:
 _FINITE = float(np.finfo(np.float64).max)
 _RANGES = (
     # name, low, high, whether low itself is excluded
-    ("total_steps", 1, _FINITE, False),
     ("rank", 1, _FINITE, False),
     ("sigma", 0, _FINITE, True),
     ("sigma_final", 0, _FINITE, False),
@@ -94,9 +91,17 @@ _RANGES = (
 class EvolutionStrategy:
     """An evolution strategy over weights that it never sees. ``ask`` and ``tell`` alternate."""
 
-    def __init__(self, settings: ESSettings) -> None:
+    def __init__(self, settings: ESSettings, seed: int, total_steps: int) -> None:
+        """``seed`` is the run's; σ's schedule runs over ``total_steps``, at least 1."""
+        if settings.kind == "none":
+            raise ValueError("settings of kind none need no strategy; choose lowrank or full")
+        if total_steps < 1:
+            raise ValueError(f"a strategy needs at least one step, got {total_steps}")
         self.settings = settings
+        self.seed = seed
+        self.total_steps = total_steps
         self.step = 0  # updates made so far, skipped ones included
+        self._kind: Kind = settings.kind
         self._asked: Directions | None = None
 
     @property
@@ -106,7 +111,7 @@ class EvolutionStrategy:
         return scheduled(
             s.schedule,
             self.step,
-            s.total_steps,
+            self.total_steps,
             s.sigma,
             s.sigma_final,
             s.warmup_steps,
@@ -119,17 +124,16 @@ class EvolutionStrategy:
         s = self.settings
         return s.alpha * (self.sigma / s.sigma if s.alpha_follows_sigma else 1.0)
 
-    def ask(self, n: int, step_seed: int) -> Directions:
+    def ask(self, n: int) -> Directions:
         """``n`` directions for the present step.
 
-        ``step_seed`` is the seed of the streams, usually the run's: direction i has the seed
-        ``stream_seed(step_seed, "direction", step, i)``. Asking again before ``tell`` replaces
-        what was asked, and with the same seed gives the same.
+        Direction i has the seed ``stream_seed(run's seed, "direction", step, i)``, so asking again
+        before ``tell`` gives the same again.
         """
         if n < 1:
             raise ValueError(f"ask for at least one direction, got {n}")
-        seeds = tuple(stream_seed(step_seed, "direction", self.step, i) for i in range(n))
-        self._asked = Directions(self.settings.kind, seeds, self.sigma, self.settings.rank)
+        seeds = tuple(stream_seed(self.seed, "direction", self.step, i) for i in range(n))
+        self._asked = Directions(self._kind, seeds, self.sigma, self.settings.rank)
         return self._asked
 
     def tell(
@@ -175,27 +179,16 @@ class EvolutionStrategy:
 
     def state(self) -> dict[str, Any]:
         """Plain JSON data from which `restore` goes on to the same future."""
-        asked = None
-        if self._asked is not None:
-            asked = {f.name: getattr(self._asked, f.name) for f in fields(Directions)}
-            asked["seeds"] = list(self._asked.seeds)
-        return {"step": self.step, "asked": asked}
+        return {"step": self.step, "asked": len(self._asked.seeds) if self._asked else 0}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take up a `state`, of a strategy with the same settings."""
-        try:
-            step, asked = state["step"], state["asked"]
-            directions = None
-            if asked is not None:
-                directions = Directions(**{**asked, "seeds": tuple(asked["seeds"])})
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"not the state of an evolution strategy: {error}") from error
-        if directions is not None and directions.kind != self.settings.kind:
-            raise ValueError(
-                f"the state is of a {directions.kind} strategy, the settings say "
-                f"{self.settings.kind}: resume with the run's own settings"
-            )
-        self.step, self._asked = step, directions
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up the `state` of a strategy with the same settings, seed and total of steps."""
+        step, asked = state.get("step"), state.get("asked")
+        if type(step) is not int or type(asked) is not int or min(step, asked) < 0:
+            raise ValueError(f"not the state of an evolution strategy: {dict(state)!r}")
+        self.step, self._asked = step, None
+        if asked:
+            self.ask(asked)
 
     def _why_not(
         self, asked: Directions, written: Sequence[Attempt], weights: Sequence[float]
