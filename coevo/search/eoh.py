@@ -40,8 +40,9 @@ class EoHSettings:
         if unknown or not self.operators:
             raise ValueError(f"unknown operators {unknown}; choose from: {', '.join(PARENTS)}")
         for name in ("population", "offspring", "initial"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 1:
+                raise ValueError(f"{name} must be a whole number, at least 1, got {value!r}")
 
 
 class EoH:
@@ -63,8 +64,7 @@ class EoH:
         self.seed = seed
         self.continues = continues
         self.settings = settings = settings or EoHSettings()
-        words = settings.wording
-        self.wording = wording(words) if isinstance(words, str) else words
+        self.wording = wording(settings.wording)
         self.record = Record(problem.sense)
         self.population: list[Individual] = []  # best first
         self.turn = 0  # batches bred since the initialisation

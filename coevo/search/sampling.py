@@ -24,8 +24,8 @@ class SamplingSettings:
     wording: str | Wording = DEFAULT  # a preset's name, or your own; nothing tried is ever shown
 
     def __post_init__(self) -> None:
-        if self.batch < 1:
-            raise ValueError(f"batch must be at least 1, got {self.batch}")
+        if not isinstance(self.batch, int) or self.batch < 1:
+            raise ValueError(f"batch must be a whole number, at least 1, got {self.batch!r}")
 
 
 class Sampling:
@@ -43,8 +43,7 @@ class Sampling:
         self.seed = seed
         self.continues = continues
         self.settings = settings = settings or SamplingSettings()
-        words = settings.wording
-        self.wording = wording(words) if isinstance(words, str) else words
+        self.wording = wording(settings.wording)
         self.record = Record(problem.sense)
         self._untried = Tried(problem.sense)
 

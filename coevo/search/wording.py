@@ -94,8 +94,10 @@ PRESETS = MappingProxyType(
 DEFAULT = "regrow"
 
 
-def wording(name: str) -> Wording:
-    """The preset of that name. Raises ValueError naming those there are."""
+def wording(name: str | Wording) -> Wording:
+    """The preset of that name; a `Wording` stays itself. Raises ValueError naming the presets."""
+    if isinstance(name, Wording):
+        return name
     if name not in PRESETS:
         raise ValueError(f"no wording is called {name!r}; choose one of: {', '.join(PRESETS)}")
     return PRESETS[name]

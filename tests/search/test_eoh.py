@@ -222,8 +222,8 @@ def test_the_logbook_has_a_line_per_batch(problem: Problem) -> None:
     [
         ({"operators": ("e1", "x9")}, "x9"),
         ({"operators": ()}, "choose from"),
-        ({"population": 0}, "population must be at least 1"),
-        ({"offspring": 0}, "offspring must be at least 1"),
+        ({"population": 0}, "population must be a whole number, at least 1"),
+        ({"offspring": 0}, "offspring must be a whole number, at least 1"),
     ],
 )
 def test_wrong_settings_say_what_is_right(settings: dict, message: str) -> None:

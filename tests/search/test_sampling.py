@@ -34,5 +34,5 @@ def test_restore_gives_the_same_future(problem: Problem) -> None:
 
 
 def test_wrong_settings_say_what_is_right() -> None:
-    with pytest.raises(ValueError, match="batch must be at least 1"):
+    with pytest.raises(ValueError, match="batch must be a whole number, at least 1"):
         SamplingSettings(batch=0)
