@@ -90,8 +90,8 @@ def run(code: bytes, job: Job, walls: Confinement, zygote: int) -> NoReturn:
             os.write(1, describe(error).encode())
             leave(1)
         os.write(REPLY_FD, codec.WALLS_STAND)
-        sys.stdin = None  # type: ignore[assignment]
-        sys.stdout = sys.stderr = _Capped(1, job.limits.output_bytes)  # type: ignore[assignment]
+        sys.stdin = None
+        sys.stdout = sys.stderr = _Capped(1, job.limits.output_bytes)
         counted = compat.install()
         determinism.fix()
         reply = _answer(code, job, counted)
@@ -131,7 +131,7 @@ def _define(code: bytes, job: Job) -> Callable[..., Any]:
         source = code.decode()
         tree = compile(source, _FILE, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
         offence = static.offence(tree) if job.checks else ""
-        program = None if offence else compile(tree, _FILE, "exec", dont_inherit=True)
+        program = None if offence else compile(source, _FILE, "exec", dont_inherit=True)
     except SyntaxError as error:
         where = f" (line {error.lineno})" if error.lineno else ""
         raise _Failed(Stage.COMPILE, f"{type(error).__name__}: {error.msg}{where}") from None

@@ -35,6 +35,7 @@ class Run:
     data: bytearray = field(default_factory=bytearray)
     started: float = 0.0  # monotonic, seconds
     too_long: bool = False
+    watched: bool = False  # the pool's selector waits for ``reply``
 
     def drain(self, longest: int) -> bool:
         """Read what is in the reply's pipe; True if nothing more will be read from it."""

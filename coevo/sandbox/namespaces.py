@@ -172,4 +172,3 @@ def mount_private_tmp(megabytes: int) -> None:
     kernel.unshare(CLONE_NEWNS)
     options = f"mode=0777,size={megabytes}m,nr_inodes=1024"
     kernel.mount("tmp", PRIVATE_TMP, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options)
-

@@ -107,7 +107,7 @@ class SandboxPool:
             if self._closed:
                 raise SandboxError("the sandbox is closed; make a new SandboxPool")
             self._waiting.append(run)
-        os.eventfd_write(self._wake, 1)
+            os.eventfd_write(self._wake, 1)
         return run.future
 
     def evaluate(self, code: str) -> Verdict:
@@ -139,13 +139,16 @@ class SandboxPool:
     def close(self) -> None:
         """End every candidate and the zygote; programs that had not ended raise `SandboxError`."""
         with self._lock:
-            if self._closed:
-                return
             self._closed = True
-        os.eventfd_write(self._wake, 1)
+            if self._wake < 0:
+                return
+            os.eventfd_write(self._wake, 1)
         self._thread.join()
-        self._selector.close()
-        os.close(self._wake)
+        with self._lock:
+            if self._wake >= 0:
+                self._selector.close()
+                os.close(self._wake)
+                self._wake = -1
 
     def __enter__(self) -> SandboxPool:
         return self
@@ -213,6 +216,7 @@ class SandboxPool:
             os.set_blocking(run.reply, False)
             self._running[run.number] = run
             self._selector.register(run.reply, selectors.EVENT_READ, run)
+            run.watched = True
             try:
                 fcntl.fcntl(output, _F_SETPIPE_SZ, max(self.limits.output_bytes, 4096))
                 zygote.run(run.number, run.code, reply, output)
@@ -225,8 +229,11 @@ class SandboxPool:
 
     def _read(self, run: Run) -> None:
         """Read what the candidate replied so far; more than the longest reply is its end."""
+        if not run.watched:
+            return  # it ended earlier in this very round of events
         if run.drain(self._size):
             self._selector.unregister(run.reply)
+            run.watched = False
             if run.too_long and self._zygote:
                 self._zygote.kill(run.number)
 
@@ -254,8 +261,9 @@ class SandboxPool:
             run.future.set_result(verdict)
 
     def _let_go(self, run: Run) -> None:
-        if run.reply in self._selector.get_map():
+        if run.watched:
             self._selector.unregister(run.reply)
+            run.watched = False
         run.close()
 
     def _restart(self, reason: str) -> None:
@@ -284,5 +292,3 @@ class SandboxPool:
             error = SandboxError("the sandbox was closed before this candidate ended")
             if not run.future.cancel() and not run.future.done():
                 run.future.set_exception(error)
-
-

@@ -10,15 +10,15 @@ import warnings
 
 from coevo.sandbox import determinism
 
-_MODULES = (
-    "numpy.fft numpy.linalg numpy.ma numpy.polynomial numpy.random "
-    "scipy.cluster.hierarchy scipy.cluster.vq scipy.fft scipy.integrate scipy.interpolate "
-    "scipy.linalg scipy.ndimage scipy.optimize scipy.sparse scipy.sparse.csgraph "
-    "scipy.sparse.linalg scipy.spatial scipy.spatial.distance scipy.special scipy.stats "
-    "numba.typed networkx "
-    "array bisect cmath collections copy dataclasses decimal enum fractions functools heapq "
-    "itertools math numbers operator queue random re statistics string textwrap time typing"
-).split()
+_MODULES = """
+    numpy.fft numpy.linalg numpy.ma numpy.polynomial numpy.random 
+    scipy.cluster.hierarchy scipy.cluster.vq scipy.fft scipy.integrate scipy.interpolate 
+    scipy.linalg scipy.ndimage scipy.optimize scipy.sparse scipy.sparse.csgraph 
+    scipy.sparse.linalg scipy.spatial scipy.spatial.distance scipy.special scipy.stats 
+    numba.typed networkx 
+    array bisect cmath collections copy dataclasses decimal enum fractions functools heapq 
+    itertools math numbers operator queue random re statistics string textwrap time typing
+"""
 _LIBRARIES = ("numpy", "scipy", "numba", "llvmlite", "networkx")
 _SYSTEM = ("/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64")
 
@@ -26,7 +26,7 @@ _SYSTEM = ("/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64")
 def preload() -> None:
     """Import the libraries and compile a first function, so that no candidate waits for either."""
     warnings.simplefilter("ignore")
-    for name in _MODULES:
+    for name in _MODULES.split():
         importlib.import_module(name)
     _warm_compiler()
     determinism.warm()
@@ -55,7 +55,7 @@ def _forget_numba_cache() -> None:
     """Let ``cache=True`` mean nothing: there is nowhere to keep a compiled function."""
     from numba.core.dispatcher import Dispatcher
 
-    Dispatcher.enable_caching = lambda self: None
+    Dispatcher.enable_caching = lambda self: None  # type: ignore[method-assign]
 
 
 def view() -> list[str]:

@@ -22,7 +22,7 @@ _NR, _ARCH, _ARGS = 0, 4, 16  # offsets in struct seccomp_data
 _SET_MODE_FILTER, _FLAG_TSYNC = 1, 1
 _X32 = 0x40000000
 
-# name: (x86_64, aarch64), None where there is no such call. Frequent ones first: BPF looks linearly.
+# name: (x86_64, aarch64), None where there is none. Frequent ones first: the search is linear.
 _ALLOWED: dict[str, tuple[int | None, int | None]] = {
     "read": (0, 63),
     "write": (1, 64),
@@ -118,8 +118,8 @@ _ALLOWED: dict[str, tuple[int | None, int | None]] = {
     "exit_group": (231, 94),
 }
 
-# Calls allowed for some values of one argument only: name: (numbers, index, values, whole 64 bits).
-_FCNTL = (0, 1, 2, 3, 4, 1030)  # F_DUPFD, GETFD, SETFD, GETFL, SETFL, DUPFD_CLOEXEC: no locks, owner
+# Calls allowed for some values of one argument only: name: (numbers, argument, values).
+_FCNTL = (0, 1, 2, 3, 4, 1030)  # F_DUPFD, GETFD, SETFD, GETFL, SETFL, DUPFD_CLOEXEC
 _IOCTL = (0x5401, 0x5413, 0x5450, 0x5451)  # TCGETS, TIOCGWINSZ, FIONCLEX, FIOCLEX
 _READ_ONLY_PRLIMIT = (0,)  # the new limit must be a null pointer
 _PARTLY: dict[str, tuple[tuple[int, int], int, tuple[int, ...]]] = {

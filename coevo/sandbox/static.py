@@ -9,36 +9,41 @@ from __future__ import annotations
 
 import ast
 
-IMPORTS = frozenset(
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+IMPORTS = _words(
     "__future__ abc array bisect cmath collections copy dataclasses decimal enum fractions "
     "functools heapq itertools math networkx numba numbers numpy operator queue random re scipy "
-    "statistics string sys textwrap time typing typing_extensions warnings".split()
+    "statistics string sys textwrap time typing typing_extensions warnings"
 )
-_SYS = frozenset("maxsize float_info int_info version_info version byteorder".split())
+_SYS = _words("maxsize float_info int_info version_info version byteorder")
 _SYS |= frozenset(("setrecursionlimit", "getrecursionlimit", "getsizeof"))
-_CALLS = frozenset(
+_CALLS = _words(
     "eval exec compile open __import__ input breakpoint globals locals vars dir help exit quit "
-    "delattr memoryview".split()
+    "delattr memoryview"
 )
 _ATTRIBUTE_CALLS = frozenset(("getattr", "setattr", "hasattr"))
 _DUNDER_NAMES = frozenset(("__name__", "__doc__"))
-_DUNDER_ATTRIBUTES = frozenset(
+_DUNDER_ATTRIBUTES = _words(
     "__name__ __doc__ __init__ __len__ __call__ __getitem__ __setitem__ __iter__ __next__ __eq__ "
-    "__lt__ __contains__ __version__ __post_init__ __post__ __add__ __hash__".split()
+    "__lt__ __contains__ __version__ __post_init__ __add__ __hash__"
 )
 # Roads from a harmless object to the interpreter, and from an array to a file or an address.
-_ATTRIBUTES = frozenset(
+_ATTRIBUTES = _words(
     "gi_frame gi_code cr_frame cr_code ag_frame ag_code tb_frame tb_next f_back f_globals f_locals "
     "f_builtins f_code co_code func_globals func_code mro tofile ctypes ctypeslib memmap fromfile "
-    "DataSource f2py genfromtxt loadtxt savetxt savez savez_compressed fromregex".split()
+    "DataSource f2py genfromtxt loadtxt savetxt savez savez_compressed fromregex"
 )
 _NUMPY_FILES = frozenset(("load", "save", "lib", "core", "_core", "testing", "distutils"))
 # Parts of allowed packages that start processes, touch files or build code.
-_SUBMODULES = frozenset(
+_SUBMODULES = _words(
     "numpy.ctypeslib numpy.f2py numpy.distutils numpy.testing numpy.lib numpy.core numpy._core "
     "scipy.io scipy.datasets scipy.weave scipy.LowLevelCallable scipy._lib numba.core numba.cuda "
     "numba.pycc numba.extending numba.cffi_support numba.misc networkx.readwrite "
-    "networkx.drawing random._os collections.sys".split()
+    "networkx.drawing random._os collections.sys"
 )
 
 
@@ -62,10 +67,7 @@ def _offence(node: ast.AST) -> str:
         return _name(node)
     if isinstance(node, ast.Call):
         return _call(node)
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        if "{" in node.value and ".__" in node.value:
-            return "a format string that reaches for attributes is not allowed"
-    return ""
+    return _constant(node) if isinstance(node, ast.Constant) else ""
 
 
 def _module(name: str) -> str:
@@ -127,6 +129,12 @@ def _call(node: ast.Call) -> str:
         return f"{node.func.id} with a computed name is not allowed"
     if name.value.startswith("_") or name.value in _ATTRIBUTES:
         return f"{node.func.id} of {name.value[:60]} is not allowed"
+    return ""
+
+
+def _constant(node: ast.Constant) -> str:
+    if isinstance(node.value, str) and "{" in node.value and ".__" in node.value:
+        return "a format string that reaches for attributes is not allowed"
     return ""
 
 

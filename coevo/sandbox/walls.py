@@ -137,7 +137,7 @@ def _probe_landlock() -> str:
     rules.allow(["/usr/lib"])
     rules.restrict()
     os.listdir("/usr/lib")
-    _must_fail("reading /etc/passwd", lambda: open("/etc/passwd"))
+    _must_fail("reading /etc/passwd", lambda: os.open("/etc/passwd", os.O_RDONLY))
     return f"+interface version {landlock.version()}"
 
 

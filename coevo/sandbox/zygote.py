@@ -8,6 +8,7 @@ candidate it knows what the kernel tells it, the way it ended and the time that 
 from __future__ import annotations
 
 import array
+import contextlib
 import gc
 import os
 import select
@@ -167,10 +168,8 @@ class _Zygote:
     def _kill(child: _Child) -> None:
         """SIGKILL for the process and its group; with process 1 of a namespace, all in it die."""
         for kill in (os.killpg, os.kill):
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 kill(child.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
 
 
 def _receive_with_fds(sock: socket.socket, size: int, most: int) -> tuple[bytes, list[int]]:
