@@ -17,6 +17,7 @@ from typing import Any
 
 from coevo.attempt import Attempt
 from coevo.es.directions import Directions
+from coevo.es.history import update_record
 from coevo.es.strategy import EvolutionStrategy
 from coevo.incumbent import incumbent
 from coevo.judge import Judge

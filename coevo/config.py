@@ -66,8 +66,10 @@ class RunConfig:
             raise UsageError("nothing would end this run; give --budget, --max-seconds or --target")
         if not 1 <= self.batch <= 1024:
             raise UsageError(f"--batch must be 1 to 1024, got {self.batch}")
-        if self.seed < 0:
-            raise UsageError(f"--seed must not be negative, got {self.seed}")
+        if self.workers is not None and self.workers < 1:
+            raise UsageError(f"--workers must be at least 1, got {self.workers}")
+        if not 0 <= self.seed < 2**63:
+            raise UsageError(f"--seed must be 0 to 2^63 - 1, got {self.seed}")
 
     def to_toml(self) -> str:
         return tomli_w.dumps(_without_none(dataclasses.asdict(self)))
@@ -102,7 +104,10 @@ def from_table(kind: type[T], table: Mapping[str, Any], where: str) -> T:
     ]
     if missing := [name for name in required if name not in values]:
         raise UsageError(f"{where}: {missing[0]} is missing")
-    return kind(**values)
+    try:
+        return kind(**values)
+    except ValueError as error:
+        raise UsageError(f"{where}: {error}") from None
 
 
 def _value(hint: Any, value: Any, where: str) -> Any:

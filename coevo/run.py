@@ -43,7 +43,7 @@ from coevo.stop.registry import rules
 from coevo.store import RunStore
 
 PACKAGES = ("coevo", "torch", "transformers", "numpy", "numba", "deap")
-HELD_OUT_SECONDS = 10.0  # limit factor: the held-out set is larger than the train set
+HORIZON = 1000  # attempts that the schedule of sigma is made for if no budget is given
 
 
 @dataclass
@@ -80,8 +80,9 @@ class Run:
             write_best(self.path, best, held_out)
         if updates := store.updates():
             (self.path / "es").mkdir(exist_ok=True)
-            document = {"model": self.config.model, "updates": updates}
-            write_whole(self.path / "es" / "history.json", json.dumps(document, indent=1))
+            write_whole(
+                self.path / "es" / "history.json", history.dump(updates, self.config.model)
+            )
 
 
 class _Recorder(Observer):
@@ -158,13 +159,8 @@ class _Parts:
             self.problem, self.instances, config.limits, config.unsafe_sandbox
         )
         self.model = open_model(config.model, config.batch)
-        self.strategy = None
-        if config.es.kind != "none":
-            if not isinstance(self.model, EvolvableModel):
-                raise UsageError(
-                    f"the weights of {self.model.name} cannot evolve; add --es none"
-                )
-            self.strategy = EvolutionStrategy(config.es, config.seed, horizon(config))
+        if config.es.kind != "none" and not isinstance(self.model, EvolvableModel):
+            raise UsageError(f"the weights of {self.model.name} cannot evolve; add --es none")
         try:
             self.search = make(
                 config.search,
@@ -175,6 +171,10 @@ class _Parts:
             )
         except ValueError as error:
             raise UsageError(f"search_settings: {error}") from None
+        self.strategy = None
+        if config.es.kind != "none":
+            steps = self.search.batches(config.budget or HORIZON)
+            self.strategy = EvolutionStrategy(config.es, config.seed, steps)
         self.judge = Judge(self.problem, self.instances, self.pool)
 
     def restore(self, store: RunStore) -> None:
@@ -192,7 +192,10 @@ class _Parts:
                     f"{self.config.model} now has other weights than when this run began; "
                     "pull the model it began with"
                 )
-            history.replay(store.updates(), self.model.apply, self.model.digest)
+            try:
+                history.replay(store.updates(), self.model.apply, self.model.digest)
+            except history.HistoryError as error:
+                raise CoevoError(f"{store.path}: {error}") from None
 
     def run(self, path: Path, store: RunStore) -> Run:
         coevolution = Coevolution(
@@ -280,8 +283,3 @@ def _locked(path: Path) -> Iterator[None]:
 def _versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
 
-
-def horizon(config: RunConfig) -> int:
-    """How many generations the budget gives: the length of the schedule of sigma."""
-    size = config.search.generation_size
-    return max(1, -(-(config.budget or 1000) // size))

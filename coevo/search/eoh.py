@@ -7,6 +7,7 @@ model writes them in one batch; ``paper`` keeps the published order, operator by
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -89,6 +90,11 @@ class EoH:
         individuals = self.record.tell(attempts)
         self.population = self.toolbox.survive([*self.population, *individuals])
         self.turn += not starting
+
+    def batches(self, budget: int) -> int:
+        settings = self.settings
+        size = settings.offspring * (1 if settings.paper else len(settings.operators))
+        return 1 + max(0, math.ceil((budget - settings.initial) / size))
 
     @property
     def best(self) -> Individual | None:

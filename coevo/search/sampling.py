@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -58,6 +59,9 @@ class Sampling:
 
     def tell(self, attempts: Sequence[Attempt]) -> None:
         self.record.tell(attempts)
+
+    def batches(self, budget: int) -> int:
+        return max(1, math.ceil(budget / self.settings.batch))
 
     @property
     def best(self) -> Individual | None:
