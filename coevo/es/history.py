@@ -15,6 +15,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, get_args
 
 from coevo.es.directions import Kind, Update
@@ -61,7 +62,7 @@ def read_records(records: Sequence[Mapping[str, Any]]) -> list[Step]:
     Anything missing, unknown or of the wrong type raises HistoryError, in one line.
     """
     steps = [_step(record, f"update {i}") for i, record in enumerate(records)]
-    for i, (step, following) in enumerate(zip(steps, steps[1:], strict=False)):
+    for i, (step, following) in enumerate(pairwise(steps)):
         end, start = step.digest_after, following.digest_before
         if end and start and end != start:
             raise HistoryError(

@@ -56,7 +56,7 @@ def table() -> np.ndarray:
     if digest != TABLE_DIGEST:
         raise RuntimeError(
             f"noise spec v{NOISE_VERSION} wants the Gaussian table {TABLE_DIGEST[:12]}, "
-            f"this Python computes {digest[:12]}: its math.log is not accurate; use another build of Python"
+            f"this Python computes {digest[:12]}: use a build with an accurate math.log"
         )
     levels = levels.astype(np.float32, copy=False)
     levels.flags.writeable = False
@@ -122,18 +122,25 @@ def gaussian_reference(seed: int, name: str, start: int, count: int) -> np.ndarr
     """`gaussian` in plain NumPy, line by line the specification: the oracle of the other ones."""
     _check_range(start, count)
     element = np.arange(start, start + count, dtype=np.uint64)
-    block = element // np.uint64(LANES)
-    low32, shift32 = np.uint64(0xFFFFFFFF), np.uint64(32)
-    k0, k1 = (np.uint64(part) for part in (key(seed, name) & 0xFFFFFFFF, key(seed, name) >> 32))
-    c = [block & low32, block >> shift32, np.zeros_like(block), np.zeros_like(block)]
-    for _ in range(10):
-        p0, p1 = c[0] * np.uint64(0xD2511F53), c[2] * np.uint64(0xCD9E8D57)
-        c = [(p1 >> shift32) ^ c[1] ^ k0, p1 & low32, (p0 >> shift32) ^ c[3] ^ k1, p0 & low32]
-        k0 = (k0 + np.uint64(0x9E3779B9)) & low32
-        k1 = (k1 + np.uint64(0xBB67AE85)) & low32
-    lane = element % np.uint64(LANES)
-    word = np.choose((lane // np.uint64(2)).astype(np.intp), c)
+    block, lane = element // np.uint64(LANES), element % np.uint64(LANES)
+    zero = np.zeros_like(block)
+    words = philox4x32((block & _LOW32, block >> _32, zero, zero), key(seed, name))
+    word = np.choose((lane // np.uint64(2)).astype(np.intp), words)
     return table()[(word >> (lane % np.uint64(2) * np.uint64(16))) & np.uint64(0xFFFF)]
+
+
+def philox4x32(counter: Sequence[np.ndarray], key: int) -> tuple[np.ndarray, ...]:
+    """Philox4x32-10 in plain NumPy: four words (uint64 arrays below 2³²) for a 64-bit key."""
+    c0, c1, c2, c3 = counter
+    k0, k1 = np.uint64(key & 0xFFFFFFFF), np.uint64(key >> 32)
+    for _ in range(10):
+        p0, p1 = c0 * np.uint64(0xD2511F53), c2 * np.uint64(0xCD9E8D57)
+        c0, c1, c2, c3 = (p1 >> _32) ^ c1 ^ k0, p1 & _LOW32, (p0 >> _32) ^ c3 ^ k1, p0 & _LOW32
+        k0, k1 = (k0 + np.uint64(0x9E3779B9)) & _LOW32, (k1 + np.uint64(0xBB67AE85)) & _LOW32
+    return c0, c1, c2, c3
+
+
+_LOW32, _32 = np.uint64(0xFFFFFFFF), np.uint64(32)
 
 
 def _fill(row_keys: np.ndarray, start: int, out: np.ndarray) -> None:
