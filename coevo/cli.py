@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import secrets
+import signal
 import sys
-from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -49,14 +49,22 @@ class SplitName(str, Enum):
     test = "test"
 
 
+class Interrupted(BaseException):
+    """Ctrl-C or SIGTERM. Not a KeyboardInterrupt, which the command-line library would take for
+    itself and end with exit code 1.
+    """
+
+
 def main() -> None:
     """Run the command line: mendable errors become one line and an exit code."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
     try:
         app()
     except CoevoError as error:
         _complain(str(error))
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
+    except Interrupted:
         _complain("interrupted")
         sys.exit(130)
     except BrokenPipeError:
@@ -126,7 +134,7 @@ def run(
     from coevo.run import start
 
     if config is not None:
-        settings = RunConfig.from_toml(_read(config), config)
+        settings = RunConfig.from_toml(_read(config), str(config))
     else:
         settings = RunConfig(seed=secrets.randbelow(2**31))
     given = {
@@ -144,15 +152,15 @@ def run(
         "workers": workers,
         "unsafe_sandbox": unsafe_sandbox or None,
     }
-    settings = replace(settings, **{k: v for k, v in given.items() if v is not None})
+    settings = settings.changed(given)
     if es is not None:
-        settings = replace(settings, es=replace(settings.es, kind=es.value))
+        settings = settings.changed({"es": {"kind": es.value}})
     elif settings.llm == "scripted":
-        settings = replace(settings, es=replace(settings.es, kind="none"))
+        settings = settings.changed({"es": {"kind": "none"}})
     if paper:
-        settings = replace(settings, search_settings={**settings.search_settings, "paper": True})
+        settings = settings.changed({"search_settings": {"paper": True}})
     if timeout is not None:
-        settings = replace(settings, limits=replace(settings.limits, seconds=timeout))
+        settings = settings.changed({"limits": {"seconds": timeout}})
     with start(settings, runs, _hardware()) as opened:
         _drive(opened)
 
@@ -188,7 +196,7 @@ def _drive(opened: Run) -> None:
             reason = opened.go(shown)
         held_out = opened.held_out() if coevolution.best is not None else None
         opened.export(held_out)
-    except KeyboardInterrupt:
+    except Interrupted:
         opened.export()
         _complain(f"interrupted; go on with: coevo resume {opened.path}")
         raise typer.Exit(130) from None
@@ -301,8 +309,11 @@ def models_list(as_json: JsonFlag = False) -> None:
 def models_pull(name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
     """Fetch a model and make it ready."""
     from coevo.llm.models import locate
+    from coevo.llm.progress_bar import ProgressBar
 
-    print(locate(name))
+    with ProgressBar() as observer:
+        path = locate(name, observer)
+    print(path)
 
 
 @models_app.command("path")
@@ -328,6 +339,10 @@ def _read(path: Path) -> str:
         raise UsageError(f"{path} is not UTF-8 text") from None
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise Interrupted
 
 
 def _complain(message: str) -> None:

@@ -11,7 +11,6 @@ import sys
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar
 
 import tomli_w
@@ -71,22 +70,32 @@ class RunConfig:
         if not 0 <= self.seed < 2**63:
             raise UsageError(f"--seed must be 0 to 2^63 - 1, got {self.seed}")
 
+    def changed(self, given: Mapping[str, Any]) -> RunConfig:
+        """With other values for some settings, tables merged; None leaves a setting as it is.
+        Raises `UsageError` as `from_toml` does.
+        """
+        table = dataclasses.asdict(self)
+        for name, value in given.items():
+            if isinstance(value, Mapping):
+                table[name] = {**table[name], **value}
+            elif value is not None:
+                table[name] = value
+        return from_table(RunConfig, _without_none(table), "settings")
+
     def to_toml(self) -> str:
         return tomli_w.dumps(_without_none(dataclasses.asdict(self)))
 
     @classmethod
-    def from_toml(cls, text: str, origin: Path) -> RunConfig:
-        """Read settings written by `to_toml` or by hand. Raises `UsageError` for what is unknown
-        or of the wrong type, naming it.
+    def from_toml(cls, text: str, origin: str) -> RunConfig:
+        """Read settings written by hand, or a run's ``config.toml``, whose account of the machine
+        is passed over. Raises `UsageError` for what is unknown or of the wrong type, naming it.
         """
-        return from_table(cls, read_toml(text, origin), str(origin))
-
-
-def read_toml(text: str, origin: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{origin} is not TOML: {error}") from None
+        try:
+            table = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise UsageError(f"{origin} is not TOML: {error}") from None
+        table.pop("machine", None)
+        return from_table(cls, table, origin)
 
 
 def from_table(kind: type[T], table: Mapping[str, Any], where: str) -> T:

@@ -81,8 +81,8 @@ class Counts(Observer):
     def figures(self) -> str:
         parts = [f"valid {self.valid / self.attempts:.0%}" if self.attempts else "valid –"]
         if self.best is not None and self.best.objective is not None:
-            change = -gap(self.best.objective, self.baseline, self.sense)
-            parts.append(f"best {self.best.objective:.5f} ({change:+.2%} on baseline)")
+            to_baseline = gap(self.best.objective, self.baseline, self.sense)
+            parts.append(f"best {self.best.objective:.5f} ({to_baseline:+.2%} to baseline)")
         if self._recent:
             parts.append(f"{self.tokens_per_s:.0f} tokens/s")
         if self.steps or self.skipped:

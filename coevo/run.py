@@ -26,14 +26,14 @@ import tomli_w
 
 from coevo.attempt import Attempt
 from coevo.coevolution import Coevolution
-from coevo.config import RunConfig, from_table, read_toml
+from coevo.config import RunConfig
 from coevo.error import CoevoError, UsageError
 from coevo.es import history
 from coevo.es.strategy import EvolutionStrategy
 from coevo.evaluation import Evaluation, baseline, evaluate
 from coevo.judge import Judge
+from coevo.llm.backends import backend
 from coevo.llm.base import EvolvableModel, LanguageModel
-from coevo.llm.registry import backend
 from coevo.observer import Observer
 from coevo.problems.base import Instances, Problem
 from coevo.problems.registry import load
@@ -122,8 +122,7 @@ def start(config: RunConfig, runs: Path, hardware: dict[str, Any]) -> Iterator[R
 def resume(path: Path, budget: int | None = None) -> Iterator[Run]:
     """Go on with a run, whatever ended it; ``budget`` replaces its budget of attempts."""
     config = read_config(path)
-    if budget is not None:
-        config = RunConfig(**{**vars(config), "budget": budget})
+    config = config.changed({"budget": budget})
     config.check()
     with ExitStack() as stack:
         stack.enter_context(_locked(path))
@@ -219,9 +218,7 @@ def read_config(path: Path) -> RunConfig:
     file = path / "config.toml"
     if not file.is_file():
         raise UsageError(f"no run is at {path}: it has no config.toml; give a directory under runs")
-    table = read_toml(file.read_text(encoding="utf-8"), file)
-    table.pop("machine", None)
-    return from_table(RunConfig, table, str(file))
+    return RunConfig.from_toml(file.read_text(encoding="utf-8"), str(file))
 
 
 def write_best(
