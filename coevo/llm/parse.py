@@ -51,11 +51,12 @@ def parse(begun: str, reply: str, function: str, template: str) -> Parsed:
 
     Raises `NotParsed` if there is no such function, or more than ``MAX_BYTES`` of text.
     """
+    if len(reply) <= MAX_BYTES:
+        begun, reply = _clean(begun), _clean(reply)
     if len(reply.encode(errors="replace")) > MAX_BYTES:
         raise NotParsed(f"the reply is longer than {MAX_BYTES // 1024} KiB")
     if not reply.strip():
         raise NotParsed("the reply is empty")
-    begun, reply = _clean(begun), _clean(reply)
     sources = [*_sources(begun, reply)]
     try:
         best = _best(sources, function, template)
@@ -85,8 +86,8 @@ def _sources(begun: str, reply: str) -> Iterator[str]:
     """
     pieces = _FENCE.split(begun + reply)
     if begun:
-        indented = _FENCE.split(begun + _indented(reply))
-        pieces = pieces[:2] + indented[:2] + pieces[2:] + _FENCE.split(reply)
+        indented = _FENCE.split(begun + _indented(reply))[:2]
+        pieces = pieces[:2] + _FENCE.split(reply) + indented
     seen = set()
     for piece in pieces:
         for source in (piece, _from_code_line(piece)):

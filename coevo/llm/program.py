@@ -124,22 +124,21 @@ def _program(tree: ast.Module, source: str, node: _Function, alias: str) -> str:
     computed by one, is not.
     """
     own = {n.name for n in tree.body if isinstance(n, _Function | ast.ClassDef)}
+    makers: dict[str, list[ast.stmt]] = {}
+    for statement in tree.body:
+        for name in _defines(statement):
+            makers.setdefault(name, []).append(statement)
+    makers[node.name] = [node]  # whatever other tries at it there are
     todo = {node.name, *_names([ast.parse(alias)])}
-    kept: set[ast.stmt] = set()
+    kept: set[ast.stmt] = set(makers.get("*", ()))
     while todo:
-        name = todo.pop()
-        for statement in tree.body:
-            if statement in kept or name not in _defines(statement):
-                continue
-            if isinstance(statement, _Function) and name == node.name and statement is not node:
-                continue  # an earlier or later try at the same function
+        for statement in makers.pop(todo.pop(), ()):
             used = set(_names([statement]))
-            if isinstance(statement, ast.Assign | ast.AnnAssign) and used & own:
-                continue
-            kept.add(statement)
-            todo |= used
+            if not (isinstance(statement, ast.Assign | ast.AnnAssign) and used & own):
+                kept.add(statement)
+                todo |= used
     lines = source.split("\n")
-    parts = [_text(s, lines) for s in tree.body if s in kept or _defines(s) == {"*"}]
+    parts = [_text(s, lines) for s in tree.body if s in kept]
     return "\n\n".join(dict.fromkeys([*parts, alias] if alias else parts)) + "\n"
 
 
