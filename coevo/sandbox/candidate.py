@@ -27,7 +27,7 @@ from coevo.problems.base import (
     NonFinite,
     Problem,
 )
-from coevo.sandbox import codec, compat, determinism, static
+from coevo.sandbox import codec, determinism, static
 from coevo.sandbox.codec import Reply
 from coevo.sandbox.confinement import Confinement
 from coevo.sandbox.limits import Limits
@@ -46,6 +46,7 @@ class Job:
     outputs: Mapping[str, ArraySpec]
     limits: Limits
     checks: bool
+    counted: Mapping[str, int]  # uses of each old NumPy name, growing as the candidate runs
 
 
 class _Failed(Exception):
@@ -92,9 +93,8 @@ def run(code: bytes, job: Job, walls: Confinement, zygote: int) -> NoReturn:
         os.write(REPLY_FD, codec.WALLS_STAND)
         sys.stdin = None
         sys.stdout = sys.stderr = _Capped(1, job.limits.output_bytes)
-        counted = compat.install()
-        determinism.fix()
-        reply = _answer(code, job, counted)
+        determinism.seed_process()
+        reply = _answer(code, job)
         _send(codec.encode_reply(reply, job.outputs))
     finally:
         leave(0)
@@ -116,13 +116,13 @@ def _send(data: bytes) -> None:
         left = left[os.write(REPLY_FD, left) :]
 
 
-def _answer(code: bytes, job: Job, counted: Mapping[str, int]) -> Reply:
+def _answer(code: bytes, job: Job) -> Reply:
     try:
         heuristic = _define(code, job)
         arrays = _rollout(heuristic, job)
-        return Reply(Stage.SCORED, "", arrays, counted)
+        return Reply(Stage.SCORED, "", arrays, job.counted)
     except _Failed as failure:
-        return Reply(failure.stage, str(failure), None, counted)
+        return Reply(failure.stage, str(failure), None, job.counted)
 
 
 def _define(code: bytes, job: Job) -> Callable[..., Any]:

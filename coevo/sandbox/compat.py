@@ -81,7 +81,7 @@ NAMES: dict[str, Any] = {
 def install() -> dict[str, int]:
     """Serve the missing names from ``np``; return the counts of their uses, which go on growing.
 
-    Changes the module ``numpy`` of this process: only for a process that runs one candidate.
+    Changes the module ``numpy`` of this process: only for the zygote, once, before it forks.
     """
     counts = dict.fromkeys(NAMES, 0)
     original: Callable[[str], Any] = np.__getattr__

@@ -21,15 +21,17 @@ def _seed_numba(seed: int) -> None:  # numba keeps generators of its own for com
     np.random.seed(seed)
 
 
-def warm() -> None:
-    """Compile what `fix` needs, once, before the forks."""
-    _seed_numba(SEED)
+def seed_process(seed: int = SEED) -> None:
+    """Seed `random`, `np.random` and numba; after each fork, where `random` reseeds itself."""
+    random.seed(seed)
+    np.random.seed(seed)
+    _seed_numba(seed)
 
 
 def fix(seed: int = SEED) -> None:
-    """Seed ``random``, ``np.random`` and numba, and make unseeded generators start from ``seed``.
+    """Make every generator that is not given a seed start from ``seed``.
 
-    Changes modules of this process: only for a process that runs one candidate.
+    Changes the modules of this process: only for the zygote, once, before it forks.
     """
     stream = random.Random(seed)
     module: Any = random
@@ -48,6 +50,4 @@ def fix(seed: int = SEED) -> None:
         reseed(seed if a is None else a, version)
 
     module.Random, module.seed = Seeded, seed_module
-    random.seed(seed)
-    np.random.seed(seed)
-    _seed_numba(seed)
+    seed_process(seed)

@@ -1,22 +1,20 @@
-"""What the zygote has ready before it forks: the libraries, their lazy parts, a warm compiler."""
+"""What the zygote has ready before it forks: the libraries, and a compiler that is warm."""
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import os
 import sys
 import sysconfig
 import warnings
 
-from coevo.sandbox import determinism
-
+# What heuristics use now and then. The rest of scipy, and networkx, would double the time of each
+# fork (their shared libraries are hundreds of mappings); a candidate can still import them itself.
 _MODULES = """
-    numpy.fft numpy.linalg numpy.ma numpy.polynomial numpy.random 
-    scipy.cluster.hierarchy scipy.cluster.vq scipy.fft scipy.integrate scipy.interpolate 
-    scipy.linalg scipy.ndimage scipy.optimize scipy.sparse scipy.sparse.csgraph 
-    scipy.sparse.linalg scipy.spatial scipy.spatial.distance scipy.special scipy.stats 
-    numba.typed networkx 
-    array bisect cmath collections copy dataclasses decimal enum fractions functools heapq 
+    numpy.fft numpy.linalg numpy.ma numpy.polynomial numpy.random
+    scipy.linalg scipy.optimize scipy.sparse.csgraph scipy.spatial.distance scipy.special
+    numba.typed
+    abc array bisect cmath collections copy dataclasses decimal enum fractions functools heapq
     itertools math numbers operator queue random re statistics string textwrap time typing
 """
 _LIBRARIES = ("numpy", "scipy", "numba", "llvmlite", "networkx")
@@ -29,7 +27,6 @@ def preload() -> None:
     for name in _MODULES.split():
         importlib.import_module(name)
     _warm_compiler()
-    determinism.warm()
     _forget_numba_cache()
 
 
@@ -62,9 +59,9 @@ def view() -> list[str]:
     """The directories that lazy imports and shared libraries may still need, and no more."""
     paths = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
     for name in _LIBRARIES:
-        file = sys.modules[name].__file__
-        assert file is not None
-        paths.append(os.path.dirname(os.path.dirname(file)))
+        found = importlib.util.find_spec(name)
+        if found is not None and found.origin is not None:
+            paths.append(os.path.dirname(os.path.dirname(found.origin)))
     if sys.base_prefix not in ("/usr", "/"):
         paths.append(os.path.join(sys.base_prefix, "lib"))
     return [*paths, *_SYSTEM]

@@ -59,14 +59,19 @@ def main(fd: int) -> NoReturn:
 def _prepare(task: codec.Task) -> tuple[Job, Confinement]:
     # Imported here, inside the namespaces: these are hundreds of modules.
     from coevo.problems.registry import load
-    from coevo.sandbox import candidate
+    from coevo.sandbox import candidate, compat, determinism, huge_pages
     from coevo.sandbox.preload import preload, view
 
     preload()
     problem = load(task.instances.problem)
     outputs = problem.outputs(task.instances)
-    job = candidate.Job(problem, task.instances, outputs, task.limits, task.checks)
+    determinism.fix()
+    counted = compat.install()
+    job = candidate.Job(problem, task.instances, outputs, task.limits, task.checks, counted)
     candidate.warm(job)
+    gc.collect()
+    gc.freeze()  # so that a child's garbage collection copies no page of ours
+    huge_pages.collapse()
     walls = Confinement(task.limits, task.missing)
     walls.narrow_view(view())
     return job, walls
@@ -88,8 +93,6 @@ class _Zygote:
 
     def serve(self) -> None:
         """Until the pool closes the socket or dies; then end every candidate."""
-        gc.collect()
-        gc.freeze()  # so that a child's garbage collection copies no page of ours
         try:
             while True:
                 for fd, _ in self._poll.poll(self._until_deadline()):
