@@ -22,7 +22,7 @@ from coevo.llm.model_error import ModelError
 from coevo.llm.progress import Observer, Progress, silent
 
 if TYPE_CHECKING:
-    from gguf import GGUFReader, ReaderTensor
+    from gguf import ReaderTensor
 
 _CLASSES = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM"}
 
@@ -54,19 +54,30 @@ def convert(source: Path, directory: Path, observer: Observer = silent) -> None:
     Weights that the file holds twice because the model ties its embeddings are written once, from
     the finer of the two copies. Raises `ModelError` if ``source`` is damaged or not understood.
     """
-    reader = _open(source)
-    metadata = {key: field.contents() for key, field in reader.fields.items()}
-    architecture = metadata.get("general.architecture")
-    _refuse_unknown(source, metadata)
+    check_magic(source)
+    try:
+        _convert(source, directory, observer)
+    except (ModelError, OSError, MemoryError):
+        raise
+    except Exception as error:  # damaged bytes fail in many ways, in the readers below too
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise ModelError(f"{source} is damaged or cut short: fetch it again ({reason})") from error
 
+
+def _convert(source: Path, directory: Path, observer: Observer) -> None:
+    from gguf import GGUFReader
+
+    reader = GGUFReader(source)
+    metadata = {key: field.contents() for key, field in reader.fields.items()}
+    _refuse_unknown(source, metadata)
     tensors = {_hugging_face_name(t.name): t for t in reader.tensors}
+    _refuse_incomplete(source, set(tensors), metadata)
     tied = _tie(tensors)
     config = _config(metadata, tensors, tied)
-    heads = (
-        {"q_proj": config["num_attention_heads"], "k_proj": config["num_key_value_heads"]}
-        if architecture == "llama"
-        else {}
-    )
+    heads = {}  # of the tensors whose rows llama.cpp permutes
+    if config["model_type"] == "llama":
+        heads["q_proj"] = config["num_attention_heads"]
+        heads["k_proj"] = config["num_key_value_heads"]
     with open(directory / "model.safetensors", "wb") as out:
         _write_weights(out, tensors, heads, observer)
     _write_json(directory / "config.json", config)
@@ -88,16 +99,6 @@ def check_magic(source: Path) -> None:
             raise ModelError(f"{source} is not a GGUF file: it does not begin with 'GGUF'")
 
 
-def _open(source: Path) -> GGUFReader:
-    check_magic(source)
-    from gguf import GGUFReader
-
-    try:
-        return GGUFReader(source)
-    except Exception as error:  # the reader fails in many ways on damaged bytes
-        raise ModelError(f"{source} is damaged or cut short: fetch it again ({error})") from error
-
-
 def _refuse_unknown(source: Path, metadata: Mapping[str, Any]) -> None:
     architecture = metadata.get("general.architecture")
     if architecture not in _CLASSES:
@@ -114,6 +115,24 @@ def _refuse_unknown(source: Path, metadata: Mapping[str, Any]) -> None:
         )
     if not {"tokenizer.ggml.tokens", "tokenizer.ggml.token_type"} <= metadata.keys():
         raise ModelError(f"{source} holds no tokenizer: give a GGUF file that does")
+
+
+def _refuse_incomplete(source: Path, names: set[str], metadata: Mapping[str, Any]) -> None:
+    """Transformers fills weights that are missing with random numbers, and only warns."""
+    architecture = metadata["general.architecture"]
+    parts = {f"{part}.weight" for part in _LAYER_NAMES.values() if not part.endswith("_norm")}
+    parts |= {"input_layernorm.weight", "post_attention_layernorm.weight"}
+    if architecture == "qwen2":
+        parts |= {f"self_attn.{part}_proj.bias" for part in "qkv"}
+    if architecture == "qwen3":
+        parts |= {"self_attn.q_norm.weight", "self_attn.k_norm.weight"}
+    layers = range(metadata.get(f"{architecture}.block_count", 0))
+    needed = {f"model.layers.{layer}.{part}" for layer in layers for part in parts}
+    needed |= {"model.embed_tokens.weight", "model.norm.weight"}
+    odd = sorted(needed - names) or sorted(names - needed - {"lm_head.weight"})
+    if odd:
+        word = "lacks" if odd[0] in needed else "has an unexpected"
+        raise ModelError(f"{source} {word} {odd[0]}: give another GGUF file of the model")
 
 
 def _hugging_face_name(name: str) -> str:

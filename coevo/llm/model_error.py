@@ -1,7 +1,5 @@
 """The one error that finding, fetching or converting a model may end with."""
 
-from __future__ import annotations
-
 from coevo.error import CoevoError
 
 
