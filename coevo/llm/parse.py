@@ -25,6 +25,7 @@ _FENCE = re.compile(
 # What a chat model writes when its turn is over: whatever follows is another conversation.
 _END_OF_TURN = re.compile(r"<\|[a-z_]+\|>|</?s>|\[/?INST\]")
 _CODE_LINE = re.compile(r"[ \t]*(?:import |from \w|def |class |@\w)")
+_CODE_START = re.compile(r"^[ \t]*(?:`{3}|~{3}|import |from \w|def |class )", re.M)
 _IDEA_COMMENT = re.compile(r"#[ \t]*idea\b[ \t]*:?[ \t]*(.*)", re.I)
 _BRACED = re.compile(r"\{([^{}]{8,2000})\}")
 
@@ -65,7 +66,7 @@ def parse(begun: str, reply: str, function: str, template: str) -> Parsed:
     code, source = best or 2 * (_broken(sources, function),)
     if not code or not source:
         raise NotParsed(f"no function {function!r} in the reply")
-    return Parsed(code, _idea(source, begun + reply, template))
+    return Parsed(code, _idea(code, source, begun + reply, template))
 
 
 def _clean(text: str) -> str:
@@ -136,33 +137,32 @@ def _broken(sources: list[str], function: str) -> str | None:
 # --- the idea -------------------------------------------------------------------------------------
 
 
-def _idea(source: str, text: str, template: str) -> str:
+def _idea(code: str, source: str, text: str, template: str) -> str:
     """One line: the ``# Idea:`` comment, else EoH's sentence in braces, else the first comment."""
-    for piece in (source, text):
-        if (match := _IDEA_COMMENT.search(piece)) and match[1].strip():
-            return _one_line(_continued(match[1], piece[match.end() :]))
-    prose = re.split(
-        r"^[ \t]*(?:`{3}|~{3}|import |from |def |class )", text, maxsplit=1, flags=re.M
-    )[0]
+    for piece in (code, source, text):
+        for match in _IDEA_COMMENT.finditer(piece):
+            if idea := _sentence(match[1], piece[match.end() :][:2000]):
+                return _one_line(idea)
+    prose = _CODE_START.split(text, maxsplit=1)[0]
     if match := _BRACED.search(prose):
         return _one_line(match[1])
-    for line in source.split("\n"):
+    for line in code.split("\n"):
         comment = line.strip()
         if comment.startswith("#") and comment not in template and len(comment) > 8:
             return _one_line(comment.lstrip("# "))
     return ""
 
 
-def _continued(first: str, rest: str) -> str:
-    """The idea with the comment lines that carry its sentence on."""
-    lines = [first]
+def _sentence(first: str, rest: str) -> str:
+    """The idea's first line, and the comment lines after it that carry its sentence on."""
+    idea = first.strip()
     for line in rest.split("\n")[1:]:
         comment = line.strip()
-        carries_on = comment.startswith("#") and comment.lstrip("# ")[:1].islower()
-        if not carries_on or lines[-1].rstrip().endswith("."):
+        words = comment.lstrip("# ")
+        if not comment.startswith("#") or idea.endswith(".") or (idea and not words[:1].islower()):
             break
-        lines.append(comment.lstrip("# "))
-    return " ".join(lines)
+        idea = f"{idea} {words}".strip()
+    return idea
 
 
 def _one_line(text: str) -> str:

@@ -133,7 +133,7 @@ def _program(tree: ast.Module, source: str, node: _Function, alias: str) -> str:
     kept: set[ast.stmt] = set(makers.get("*", ()))
     while todo:
         for statement in makers.pop(todo.pop(), ()):
-            used = set(_names([statement]))
+            used = _uses(statement)
             if not (isinstance(statement, ast.Assign | ast.AnnAssign) and used & own):
                 kept.add(statement)
                 todo |= used
@@ -155,6 +155,16 @@ def _defines(statement: ast.stmt) -> set[str]:
             if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
         }
     return set()
+
+
+def _uses(statement: ast.stmt) -> set[str]:
+    """The names that the statement may take from the module: all, less a function's parameters."""
+    if not isinstance(statement, _Function):
+        return set(_names([statement]))
+    args = statement.args
+    outside = [args, *statement.decorator_list, *filter(None, [statement.returns])]
+    own = {arg.arg for arg in ast.walk(args) if isinstance(arg, ast.arg)}
+    return set(_names(outside)) | (set(_names(statement.body)) - own)
 
 
 def _names(nodes: Iterable[ast.AST]) -> Iterator[str]:
