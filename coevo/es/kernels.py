@@ -8,11 +8,12 @@ threads, and no multiplication is fused with an addition.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import get_num_threads, njit, prange, set_num_threads
 
 LANES = 8  # normals per Philox block: four 32-bit words, two halves each
 CHUNK_BLOCKS = 128  # blocks per task of a thread; small enough for the L1 cache
@@ -25,6 +26,21 @@ _32 = np.uint64(32)
 _LOW16 = np.uint32(0xFFFF)
 _16 = np.uint32(16)
 _COLUMNS = 1024  # columns of a matrix summed at a time, so that their sum stays in the L1 cache
+_WORK = 1 << 16  # elements that are worth another thread
+
+
+@contextmanager
+def threads(elements: int) -> Iterator[None]:
+    """Use no more of Numba's threads than ``elements`` of noise or of a sum are worth.
+
+    Waiting for a second thread on a busy machine costs more than many small jobs take.
+    """
+    available = get_num_threads()
+    set_num_threads(max(1, min(available, elements // _WORK)))
+    try:
+        yield
+    finally:
+        set_num_threads(available)
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -169,8 +185,8 @@ def add_full_float32(weight, start, keys, scales, table):  # type: ignore[no-unt
 
 
 @compiled(parallel=True)
-def perturb_bf16(weight, start, key, sigma, table):  # type: ignore[no-untyped-def]
-    """weight (uint16[count] of bf16 bits) becomes bf16(weight + sigma ε), in place."""
+def perturb_bf16(weight, start, keys, scales, table):  # type: ignore[no-untyped-def]
+    """weight (uint16[count] of bf16 bits) becomes bf16(weight + Σ scale_g ε_g), in place."""
     count = weight.size
     first = start // CHUNK
     for task in prange((start + count + CHUNK - 1) // CHUNK - first):
@@ -178,15 +194,16 @@ def perturb_bf16(weight, start, key, sigma, table):  # type: ignore[no-untyped-d
         low, high = max(start, origin), min(start + count, origin + CHUNK)
         words = np.empty((4, CHUNK_BLOCKS), np.uint32)
         noise = np.empty(CHUNK, np.float32)
-        fill(key, origin, table, words, noise)
+        total = np.empty(CHUNK, np.float32)
+        noise_sum(keys, scales, origin, table, words, noise, total)
         here = weight[low - start : high - start]
-        shift = noise[low - origin : high - origin]
+        change = total[low - origin : high - origin]
         bits = np.empty(CHUNK, np.uint32)
         value = bits.view(np.float32)
         for i in range(here.size):
             bits[i] = np.uint32(here[i]) << _16
         for i in range(here.size):
-            value[i] += sigma * shift[i]
+            value[i] += change[i]
         for i in range(here.size):
             here[i] = to_bf16(bits[i])
 

@@ -144,10 +144,11 @@ _LOW32, _32 = np.uint64(0xFFFFFFFF), np.uint64(32)
 
 
 def _fill(row_keys: np.ndarray, start: int, out: np.ndarray) -> None:
-    from coevo.es.kernels import gaussian_rows  # Numba takes a second to import
+    from coevo.es.kernels import gaussian_rows, threads  # Numba takes a second to import
 
     if out.size:
-        gaussian_rows(row_keys, start, table(), out)
+        with threads(out.size):
+            gaussian_rows(row_keys, start, table(), out)
 
 
 def _check_range(start: int, count: int) -> None:

@@ -23,6 +23,7 @@ Sense = Literal["min", "max"]
 Shaping = Callable[[Sequence[Attempt], Mapping[int, Attempt], Sense], np.ndarray]
 
 DECIMALS = 5  # objectives that agree to so many are equal, as they are to the search
+LARGEST = 1e100  # objectives beyond it count as this, so that squares stay finite
 
 
 def example() -> tuple[list[Attempt], dict[int, Attempt]]:
@@ -135,14 +136,13 @@ def standardised(rewards: np.ndarray) -> np.ndarray:
     rewards = np.asarray(rewards, np.float64)
     if rewards.size == 0 or (rewards == rewards[0]).all():
         return np.zeros(rewards.shape)
-    rewards = rewards / np.abs(rewards).max()  # so that no square overflows
     return (rewards - rewards.mean()) / rewards.std()
 
 
 def _reward(attempt: Attempt, sense: Sense) -> float:
     if attempt.objective is None:
         raise ValueError(f"attempt {attempt.number} is scored but has no objective")
-    objective = round(attempt.objective, DECIMALS)
+    objective = min(max(round(attempt.objective, DECIMALS), -LARGEST), LARGEST)
     return -objective if sense == "min" else objective
 
 

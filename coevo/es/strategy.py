@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-import numpy as np
-
 from coevo.attempt import Attempt, Stage
 from coevo.es.directions import Directions, Kind, Update
 from coevo.es.schedule import SCHEDULES, scheduled
@@ -51,7 +49,8 @@ class ESSettings:
                 )
         for name, low, high, exclusive in _RANGES:
             value = getattr(self, name)
-            if not (low < value <= high if exclusive else low <= value <= high):
+            above_low = value > low if exclusive else value >= low
+            if not (math.isfinite(value) and above_low and value <= high):
                 above = "greater than" if exclusive else "at least"
                 limit = "" if math.isinf(high) else f" and at most {high:g}"
                 raise ValueError(f"{name} must be finite, {above} {low:g}{limit}; got {value}")
@@ -74,16 +73,15 @@ class ESSettings:
         )
 
 
-_FINITE = float(np.finfo(np.float64).max)
 _RANGES = (
     # name, low, high, whether low itself is excluded
-    ("rank", 1, _FINITE, False),
-    ("sigma", 0, _FINITE, True),
-    ("sigma_final", 0, _FINITE, False),
-    ("sigma_floor", 0, _FINITE, False),
-    ("warmup_steps", 0, _FINITE, False),
-    ("alpha", 0, _FINITE, True),
-    ("min_scored", 0, _FINITE, False),
+    ("rank", 1, math.inf, False),
+    ("sigma", 0, math.inf, True),
+    ("sigma_final", 0, math.inf, False),
+    ("sigma_floor", 0, math.inf, False),
+    ("warmup_steps", 0, math.inf, False),
+    ("alpha", 0, math.inf, True),
+    ("min_scored", 0, math.inf, False),
     ("quorum", 0, 1, False),
 )
 

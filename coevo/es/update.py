@@ -22,7 +22,7 @@ import math
 import numpy as np
 
 from coevo.es.directions import Kind, Update
-from coevo.es.noise import batched_lowrank_factors, key, keys, table
+from coevo.es.noise import batched_lowrank_factors, keys, table
 
 
 def apply_lowrank(
@@ -33,7 +33,7 @@ def apply_lowrank(
     ``weight`` is uint16[m, n] (bf16 bits) with ``residual`` int16[m, n], or float32[m, n] with
     None. ``name`` is the parameter's canonical Hugging Face name.
     """
-    from coevo.es.kernels import add_lowrank_bf16, add_lowrank_float32
+    from coevo.es.kernels import add_lowrank_bf16, add_lowrank_float32, threads
 
     _check(weight, residual, update, "lowrank", name)
     if weight.ndim != 2:
@@ -45,10 +45,11 @@ def apply_lowrank(
     a, b = batched_lowrank_factors(seeds, name, (m, n), update.rank)
     left = np.ascontiguousarray((a * scales[:, None, None]).transpose(1, 0, 2)).reshape(m, -1)
     right = np.ascontiguousarray(b.transpose(0, 2, 1)).reshape(-1, n)
-    if residual is None:
-        add_lowrank_float32(weight, left, right)
-    else:
-        add_lowrank_bf16(weight, residual, left, right)
+    with threads(weight.size * len(right)):
+        if residual is None:
+            add_lowrank_float32(weight, left, right)
+        else:
+            add_lowrank_bf16(weight, residual, left, right)
 
 
 def apply_full(
@@ -59,17 +60,18 @@ def apply_full(
     ``weight`` is uint16 (bf16 bits) with ``residual`` int16 of the same shape, or float32 with
     None. A shard holds the elements from ``start`` on of the whole row-major tensor.
     """
-    from coevo.es.kernels import add_full_bf16, add_full_float32
+    from coevo.es.kernels import add_full_bf16, add_full_float32, threads
 
     _check(weight, residual, update, "full", name)
     seeds, scales = _active(update, 1.0)
     if not seeds or not weight.size:
         return
-    if residual is None:
-        add_full_float32(weight.reshape(-1), start, keys(seeds, name), scales, table())
-    else:
-        flat = weight.reshape(-1), residual.reshape(-1)
-        add_full_bf16(*flat, start, keys(seeds, name), scales, table())
+    directions = keys(seeds, name), scales, table()
+    with threads(weight.size * len(seeds)):
+        if residual is None:
+            add_full_float32(weight.reshape(-1), start, *directions)
+        else:
+            add_full_bf16(weight.reshape(-1), residual.reshape(-1), start, *directions)
 
 
 def perturb_full(weight: np.ndarray, seed: int, name: str, sigma: float, start: int = 0) -> None:
@@ -78,7 +80,7 @@ def perturb_full(weight: np.ndarray, seed: int, name: str, sigma: float, start: 
     There is no inverse: subtracting sigma ε again is not exact in floating point. Restore from a
     copy.
     """
-    from coevo.es.kernels import add_full_float32, perturb_bf16
+    from coevo.es.kernels import add_full_float32, perturb_bf16, threads
 
     if weight.dtype not in (np.uint16, np.float32) or not weight.flags.c_contiguous:
         raise ValueError(f"{name}: {_EXPECTED}; got {weight.dtype}")
@@ -87,11 +89,12 @@ def perturb_full(weight: np.ndarray, seed: int, name: str, sigma: float, start: 
     if not weight.size:
         return
     flat = weight.reshape(-1)
-    if weight.dtype == np.uint16:
-        perturb_bf16(flat, start, np.uint64(key(seed, name)), np.float32(sigma), table())
-    else:
-        scales = np.array([sigma], np.float32)
-        add_full_float32(flat, start, keys((seed,), name), scales, table())
+    direction = keys((seed,), name), np.array([sigma], np.float32), table()
+    with threads(weight.size):
+        if weight.dtype == np.uint16:
+            perturb_bf16(flat, start, *direction)
+        else:
+            add_full_float32(flat, start, *direction)
 
 
 def master(weight: np.ndarray, residual: np.ndarray) -> np.ndarray:
