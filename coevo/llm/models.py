@@ -33,7 +33,7 @@ def locate(spec: str, observer: Observer | None = None) -> Path:
     if spec in registry():
         return _here(registry()[spec]) or pull(spec, observer)
     path = Path(spec).expanduser()
-    if path.is_dir():
+    if spec and path.is_dir():
         return check(path)
     if path.is_file():
         return _converted(path, observer)
