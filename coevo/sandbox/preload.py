@@ -27,7 +27,7 @@ def preload() -> None:
     for name in _MODULES.split():
         importlib.import_module(name)
     _warm_compiler()
-    _forget_numba_cache()
+    _settle_numba()
 
 
 def _warm_compiler() -> None:
@@ -48,10 +48,15 @@ def _warm_compiler() -> None:
     np.linalg.norm(np.linalg.solve(np.eye(3) + 1, np.ones(3)))
 
 
-def _forget_numba_cache() -> None:
-    """Let ``cache=True`` mean nothing: there is nowhere to keep a compiled function."""
+def _settle_numba() -> None:
+    """Fix numba's settings, and let ``cache=True`` mean nothing: compiled code has no place here.
+
+    Its compiler would look at the environment again each time, which is about to be emptied.
+    """
+    from numba.core import config
     from numba.core.dispatcher import Dispatcher
 
+    config.reload_config = lambda: None
     Dispatcher.enable_caching = lambda self: None  # type: ignore[method-assign]
 
 

@@ -74,6 +74,7 @@ def _prepare(task: codec.Task) -> tuple[Job, Confinement]:
     huge_pages.collapse()
     walls = Confinement(task.limits, task.missing)
     walls.narrow_view(view())
+    os.environ.clear()
     return job, walls
 
 

@@ -1,0 +1,4 @@
+# stage: output
+
+def select_next_node(current_node, destination_node, unvisited_nodes, distance_matrix):
+    return 1j

@@ -1,0 +1,4 @@
+# stage: unsafe; without checks: runtime
+
+def select_next_node(current_node, destination_node, unvisited_nodes, distance_matrix):
+    exec('import os; os.remove("@CANARY@")')

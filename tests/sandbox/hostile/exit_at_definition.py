@@ -1,0 +1,5 @@
+# stage: unsafe; without checks: compile
+
+import sys
+
+sys.exit(0)

@@ -1,0 +1,4 @@
+# stage: timeout
+
+while True:
+    pass

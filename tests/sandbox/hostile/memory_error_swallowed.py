@@ -1,0 +1,8 @@
+# stage: timeout
+
+def select_next_node(current_node, destination_node, unvisited_nodes, distance_matrix):
+    while True:
+        try:
+            np.ones(10**12)
+        except MemoryError:
+            pass

@@ -1,0 +1,5 @@
+# stage: unsafe; without checks: runtime
+
+def select_next_node(current_node, destination_node, unvisited_nodes, distance_matrix):
+    print('BREACH', open('@CANARY@').read())
+    return unvisited_nodes[0]

@@ -1,0 +1,3 @@
+# stage: signature
+
+select_next_node = 7

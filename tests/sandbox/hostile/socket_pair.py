@@ -1,0 +1,6 @@
+# stage: unsafe; without checks: runtime
+import socket
+
+def select_next_node(current_node, destination_node, unvisited_nodes, distance_matrix):
+    socket.socketpair()
+    raise RuntimeError("BREACH")

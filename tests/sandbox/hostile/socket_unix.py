@@ -1,0 +1,7 @@
+# stage: unsafe; without checks: runtime
+import socket
+
+def select_next_node(current_node, destination_node, unvisited_nodes, distance_matrix):
+    sock = socket.socket(socket.AF_UNIX)
+    sock.connect('@SOCKET@')
+    raise RuntimeError("BREACH")

@@ -1,0 +1,3 @@
+# stage: compile
+
+Here is the heuristic you asked for:
