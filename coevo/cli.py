@@ -263,11 +263,7 @@ def doctor(as_json: JsonFlag = False) -> None:
     found = walls()
     machine = _hardware()
     if as_json:
-        print(
-            json.dumps(
-                {"machine": machine, "walls": [vars(w) if hasattr(w, "__dict__") else w for w in found]}
-            )
-        )
+        print(json.dumps({"machine": machine, "walls": [vars(wall) for wall in found]}))
     else:
         console = Console()
         console.print(
@@ -275,7 +271,7 @@ def doctor(as_json: JsonFlag = False) -> None:
         )
         for wall in found:
             mark = Text("stands   ", "green") if wall.stands else Text("MISSING  ", "bold red")
-            console.print(mark + Text(f"{wall.name}: {wall.detail}", "default"))
+            console.print(mark + Text(f"{wall.name}: {wall.detail}", "default"), soft_wrap=True)
             if not wall.stands:
                 console.print(Text(f"         {wall.fix}", "yellow"))
     if not all(wall.stands for wall in found):
@@ -302,7 +298,7 @@ def models_list(as_json: JsonFlag = False) -> None:
         return
     for row in rows:
         here = "here" if row["pulled"] else ""
-        print(f"{row['name']:<22}{row['licence']:<14}{here:<6}{row['description']}")
+        print(f"{row['name']:<20}{here:<6}{row['description']} ({row['licence']})")
 
 
 @models_app.command("pull")

@@ -104,7 +104,8 @@ def from_table(kind: type[T], table: Mapping[str, Any], where: str) -> T:
     values: dict[str, Any] = {}
     for name, value in table.items():
         if name not in hints:
-            raise UsageError(f"{where}: no setting is called {name!r}; there are {', '.join(hints)}")
+            known = ", ".join(hints)
+            raise UsageError(f"{where}: no setting is called {name!r}; there are {known}")
         values[name] = _value(hints[name], value, f"{where}: {name}")
     required = [
         f.name

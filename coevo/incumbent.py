@@ -10,14 +10,11 @@ from coevo.problems.base import Sense
 
 def incumbent(attempts: Iterable[Attempt | None], sense: Sense) -> Attempt | None:
     """The scored attempt with the best objective; of equals the first. None if none is scored."""
-    best = None
+    sign = 1.0 if sense == "min" else -1.0
+    best, least = None, float("inf")
     for attempt in attempts:
-        if attempt is None or attempt.objective is None:
-            continue
-        if best is None or best.objective is None:
-            best = attempt
-        elif sense == "min" and attempt.objective < best.objective:
-            best = attempt
-        elif sense == "max" and attempt.objective > best.objective:
-            best = attempt
+        if attempt is not None and attempt.objective is not None:
+            cost = sign * attempt.objective
+            if cost < least:
+                best, least = attempt, cost
     return best

@@ -68,9 +68,10 @@ class Run:
         best = self.coevolution.best
         assert best is not None
         tests = self.problem.instances("test", self.instances.n)
+        limits, unsafe = self.config.limits, self.config.unsafe_sandbox
         return (
-            evaluate(self.problem, tests, best.code, self.config.limits, self.config.unsafe_sandbox),
-            baseline(self.problem, tests, self.config.limits, self.config.unsafe_sandbox),
+            evaluate(self.problem, tests, best.code, limits, unsafe),
+            baseline(self.problem, tests, limits, unsafe),
         )
 
     def export(self, held_out: tuple[Evaluation, Evaluation] | None = None) -> None:

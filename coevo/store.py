@@ -281,7 +281,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _storable(text: str) -> str:
-    """Text as SQLite can hold it: a lone surrogate, from a broken token, becomes a question mark."""
+    """Text as SQLite can hold it: a lone surrogate, of a broken token, becomes "?"."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -31,10 +31,10 @@ def header(run: Run) -> Iterator[Text]:
     es = config.es
     weights = "fixed" if es.kind == "none" else f"ES {es.kind}, σ {es.sigma:g}, α {es.alpha:g}"
     rows = {
-        "problem": f"{run.problem.name}, n = {run.instances.n}, {len(run.instances)} train instances",
+        "problem": f"{run.problem.name}, n = {run.instances.n}, {len(run.instances)} instances",
         "model": run.model.name,
         "weights": weights,
-        "search": config.search + (" " + str(config.search_settings) if config.search_settings else ""),
+        "search": config.search + "".join(f", {k} {v}" for k, v in config.search_settings.items()),
         "limits": limits,
         "seed": str(config.seed),
         "walls": f"MISSING: {', '.join(missing)}" if missing else "all stand",

@@ -67,7 +67,9 @@ class Problem(Protocol):
     features: tuple[str, ...]  # ingredients that a heuristic may use, in words
     baselines: Mapping[str, str]  # name -> source of a complete, well-known heuristic
 
-    def instances(self, split: Split, n: int, seed: int = ..., count: int | None = None) -> Instances:
+    def instances(
+        self, split: Split, n: int, seed: int = ..., count: int | None = None
+    ) -> Instances:
         """Make instances from the seed; ``count`` None means the problem's usual number."""
         ...
 

@@ -61,7 +61,7 @@ def test_golden_vectors() -> None:
     assert b.ravel()[-2:].tolist() == pytest.approx([0.70239526, -1.8557504], abs=1e-7)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.integers(0, 2**64 - 1),
     st.text(min_size=1, max_size=30),
@@ -74,7 +74,7 @@ def test_kernel_equals_oracle(seed: int, name: str, start: int, count: int) -> N
     )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.integers(0, 6 * CHUNK), max_size=5))
 def test_independent_of_chunks(cuts: list[int]) -> None:
     whole = gaussian(3, "w", 0, 6 * CHUNK)

@@ -103,7 +103,7 @@ def master_bits(bits: int) -> tuple[np.ndarray, np.ndarray]:
     return weight, residual
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.floats(-(2.0**99), 2.0**99, width=32), st.booleans())
 def test_bits_and_residual_are_a_float32(value: float, tie: bool) -> None:
     bits = int(np.float32(value).view(np.uint32))

@@ -27,7 +27,8 @@ from coevo.llm.models import locate, registry
 from tests.llm.wheel_index import entry
 registry()["toy"] = entry("toy", open(sys.argv[1], "rb").read())
 def observer(progress):
-    if len(sys.argv) > 2 and progress.step.startswith(sys.argv[2]) and 2 * progress.done > progress.total:
+    doomed = len(sys.argv) > 2 and progress.step.startswith(sys.argv[2])
+    if doomed and 2 * progress.done > progress.total:
         os.kill(os.getpid(), signal.SIGKILL)
     print(progress.step, flush=True)
 print(locate("toy", observer))
