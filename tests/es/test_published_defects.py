@@ -25,7 +25,7 @@ SIGMA, ALPHA = 1e-3, 5e-4
 
 def published_zscore(rewards: list[float]) -> torch.Tensor:
     """In float32, with 1e-8 added to the deviation."""
-    values = torch.tensor(rewards)
+    values = torch.tensor(rewards, dtype=torch.float32)
     return (values - values.mean()) / (values.std(unbiased=False) + 1e-8)
 
 
