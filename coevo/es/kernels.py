@@ -26,7 +26,7 @@ _32 = np.uint64(32)
 _LOW16 = np.uint32(0xFFFF)
 _16 = np.uint32(16)
 _COLUMNS = 1024  # columns of a matrix summed at a time, so that their sum stays in the L1 cache
-_WORK = 1 << 16  # elements that are worth another thread
+_WORK = 1 << 19  # elements, a millisecond or so, that are worth another thread
 
 
 @contextmanager

@@ -85,10 +85,10 @@ def test_independent_of_chunks(cuts: list[int]) -> None:
 
 def test_independent_of_threads() -> None:
     threads = numba.get_num_threads()
-    whole = gaussian(3, "w", 5, 50 * CHUNK)
+    whole = gaussian(3, "w", 5, 3000 * CHUNK)
     try:
         numba.set_num_threads(1)
-        assert np.array_equal(gaussian(3, "w", 5, 50 * CHUNK), whole)
+        assert np.array_equal(gaussian(3, "w", 5, 3000 * CHUNK), whole)
     finally:
         numba.set_num_threads(threads)
 
