@@ -140,8 +140,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--n", type=int, help="instance size; default: the problem's")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--batch", type=int, default=32, help="rows of the decode batch")
+    parser.add_argument("--threads", type=int, help="torch threads; default: one per core")
     parser.add_argument("--max-new-tokens", type=int, default=Sampling.max_new_tokens)
-    parser.add_argument("--quick", action="store_true", help="two arms, 12 attempts each")
+    parser.add_argument("--quick", action="store_true", help="two arms, 8 attempts each")
     parser.add_argument("--out", type=Path, help="append the JSON object to this file")
     parser.add_argument(
         "--attempts", type=Path, help="append every attempt to this JSON-lines file"
@@ -152,7 +153,7 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     args = arguments()
     if args.quick:
-        args.samples, args.initial, args.max_new_tokens = 12, 6, 160
+        args.samples, args.initial, args.max_new_tokens = 8, 4, 160
     base = Sampling(max_new_tokens=args.max_new_tokens)
     names = args.arms or (QUICK_ARMS if args.quick else tuple(PRESETS))
     arms = [Arm.parse(name, base) for name in names]
@@ -164,7 +165,9 @@ def main() -> None:
     }  # fmt: skip
     with ExitStack() as stack:
         pool = stack.enter_context(SandboxPool(problem, instances, Limits()))
-        model = TransformersModel(locate(args.model), name=args.model, batch=args.batch)
+        model = TransformersModel(
+            locate(args.model), name=args.model, batch=args.batch, threads=args.threads
+        )
         print(" ".join(f"{title:{form.split('.')[0]}}" for title, _, form in COLUMNS), flush=True)
         for arm in arms:
             settings = EoHSettings(

@@ -11,6 +11,12 @@ _MAX_CUTS = 200  # tries at dropping an incomplete tail
 
 _Function = ast.FunctionDef
 
+# Modules that models use and forget to import.
+_FORGOTTEN = {"np": "import numpy as np", "numpy": "import numpy"} | {
+    name: f"import {name}"
+    for name in ("math", "random", "heapq", "itertools", "functools", "collections")
+}
+
 
 @dataclass(frozen=True)
 class Program:
@@ -89,11 +95,12 @@ def _innermost(node: _Function, tree: ast.Module) -> _Function:
 def _out_of_class(node: _Function, holder: ast.ClassDef, tree: ast.Module) -> str:
     """Take a method out of its class if it never needs its object; else bind it to one."""
     marks = {mark.id for mark in node.decorator_list if isinstance(mark, ast.Name)}
-    first = node.args.args[:1]
-    own = first[0].arg if first and first[0].arg in ("self", "cls") else ""
-    if own and any(isinstance(n, ast.Name) and n.id == own for n in ast.walk(node)):
-        return f"{node.name} = {holder.name}().{node.name}"
-    if "staticmethod" in marks:
+    static = "staticmethod" in marks
+    first = [arg.arg for arg in node.args.args[:1]]
+    own = first[0] if first and not static and first[0] in ("self", "cls") else ""
+    if {own, holder.name} & set(_names(node.body)):
+        return f"{node.name} = {holder.name}{'' if static else '()'}.{node.name}"
+    if static:
         node.decorator_list = []
     if own:
         node.args.args = node.args.args[1:]
@@ -129,16 +136,21 @@ def _program(tree: ast.Module, source: str, node: _Function, alias: str) -> str:
         for name in _defines(statement):
             makers.setdefault(name, []).append(statement)
     makers[node.name] = [node]  # whatever other tries at it there are
+    bound = set(makers)
     todo = {node.name, *_names([ast.parse(alias)])}
     kept: set[ast.stmt] = set(makers.get("*", ()))
+    missing: set[str] = set()
     while todo:
-        for statement in makers.pop(todo.pop(), ()):
+        name = todo.pop()
+        missing |= {name} - bound
+        for statement in makers.pop(name, ()):
             used = _uses(statement)
             if not (isinstance(statement, ast.Assign | ast.AnnAssign) and used & own):
                 kept.add(statement)
                 todo |= used
     lines = source.split("\n")
-    parts = [_text(s, lines) for s in tree.body if s in kept]
+    parts = [line for name, line in _FORGOTTEN.items() if name in missing]
+    parts += [_text(s, lines) for s in tree.body if s in kept]
     return "\n\n".join(dict.fromkeys([*parts, alias] if alias else parts)) + "\n"
 
 

@@ -12,8 +12,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from coevo.llm.gguf import convert
 from coevo.llm.model_error import ModelError
-from tests.llm import gguf_file, tiny
-from tests.llm.gguf_file import Type
+from tests.llm import gguf_writer, tiny
+from tests.llm.gguf_writer import Type
 
 
 def converted(source, tmp_path):
@@ -37,7 +37,7 @@ def wide(tmp_path_factory):
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "qwen3"])
 def test_a_converted_model_computes_what_the_original_does(kind, tied, tmp_path):
     original = tiny.make(tmp_path / "original", kind, tied=tied)
-    directory = converted(gguf_file.write(original, tmp_path / "model.gguf"), tmp_path)
+    directory = converted(gguf_writer.write(original, tmp_path / "model.gguf"), tmp_path)
     tokens = torch.arange(40)[None]
     first, second = (
         AutoModelForCausalLM.from_pretrained(path, dtype=torch.bfloat16)
@@ -51,7 +51,7 @@ def test_a_converted_model_computes_what_the_original_does(kind, tied, tmp_path)
     "kind", [Type.Q4_K, Type.Q6_K, Type.Q4_1, Type.Q8_0, Type.Q5_0, Type.F16, Type.F32]
 )
 def test_every_quantisation_is_read_as_the_gguf_package_reads_it(kind, wide, tmp_path):
-    source = gguf_file.write(wide, tmp_path / "model.gguf", kind)
+    source = gguf_writer.write(wide, tmp_path / "model.gguf", kind)
     weights = load_file(converted(source, tmp_path) / "model.safetensors")
     read = {t.name: t for t in gguf.GGUFReader(source).tensors}
     for theirs, ours in (
@@ -66,11 +66,11 @@ def test_every_quantisation_is_read_as_the_gguf_package_reads_it(kind, wide, tmp
     query = dequantize(read["blk.0.attn_q.weight"].data, kind)
     restored = weights["model.layers.0.self_attn.q_proj.weight"].float().numpy()
     again = torch.from_numpy(np.array(query)).to(torch.bfloat16).float().numpy()
-    assert np.array_equal(gguf_file.permute(restored, 4), again)
+    assert np.array_equal(gguf_writer.permute(restored, 4), again)
 
 
 def test_a_tied_matrix_that_is_stored_twice_is_written_once_from_the_finer_copy(wide, tmp_path):
-    source = gguf_file.write(wide, tmp_path / "model.gguf", Type.Q4_1, output=Type.Q8_0)
+    source = gguf_writer.write(wide, tmp_path / "model.gguf", Type.Q4_1, output=Type.Q8_0)
     weights = load_file(converted(source, tmp_path) / "model.safetensors")
     assert "lm_head.weight" not in weights
     tensor = next(t for t in gguf.GGUFReader(source).tensors if t.name == "output.weight")
@@ -80,7 +80,7 @@ def test_a_tied_matrix_that_is_stored_twice_is_written_once_from_the_finer_copy(
 
 def test_the_tokenizer_reads_writes_and_chats_as_the_original(tmp_path):
     original = tiny.make(tmp_path / "original")
-    source = gguf_file.write(original, tmp_path / "model.gguf", padding=5)
+    source = gguf_writer.write(original, tmp_path / "model.gguf", padding=5)
     first, second = map(AutoTokenizer.from_pretrained, (original, converted(source, tmp_path)))
     text = "<|im_start|>def tour(x):\n\treturn x[:, 1] # não, 您好 😀 12345\r\n<|im_end|>"
     assert first(text).input_ids == second(text).input_ids
@@ -104,7 +104,7 @@ def test_the_tokenizer_reads_writes_and_chats_as_the_original(tmp_path):
     ],
 )
 def test_what_is_not_understood_is_refused_in_one_line(extra, said, tmp_path):
-    source = gguf_file.write(tiny.make(tmp_path / "m"), tmp_path / "model.gguf", extra=extra)
+    source = gguf_writer.write(tiny.make(tmp_path / "m"), tmp_path / "model.gguf", extra=extra)
     with pytest.raises(ModelError, match=said) as caught:
         converted(source, tmp_path)
     assert "\n" not in str(caught.value)
@@ -113,7 +113,7 @@ def test_what_is_not_understood_is_refused_in_one_line(extra, said, tmp_path):
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     path = tmp_path_factory.mktemp("whole")
-    return gguf_file.write(tiny.make(path / "m"), path / "model.gguf").read_bytes()
+    return gguf_writer.write(tiny.make(path / "m"), path / "model.gguf").read_bytes()
 
 
 @pytest.mark.parametrize("share", [0.0, 0.00001, 0.001, 0.01, 0.02, 0.1, 0.5, 0.9, 0.9999])
@@ -131,7 +131,7 @@ def test_a_file_without_all_of_its_weights_is_refused(tmp_path):
         config.read_text().replace('"num_hidden_layers": 3', '"num_hidden_layers": 4')
     )
     with pytest.raises(ModelError, match=r"lacks model\.layers\.3\."):
-        converted(gguf_file.write(original, tmp_path / "model.gguf"), tmp_path)
+        converted(gguf_writer.write(original, tmp_path / "model.gguf"), tmp_path)
 
 
 def test_changed_bytes_are_refused_or_read_but_never_crash(whole, tmp_path):

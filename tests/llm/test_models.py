@@ -16,7 +16,7 @@ from coevo.llm import model_cache
 from coevo.llm.models import ModelError, identity, locate, pull, pulled, registry
 from coevo.llm.progress import Progress, silent
 from coevo.llm.progress_bar import ProgressBar
-from tests.llm import gguf_file, hub_server, tiny, wheel_index
+from tests.llm import gguf_writer, hub_server, tiny, wheel_index
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,7 +49,7 @@ def home(tmp_path, monkeypatch):
 @pytest.fixture(scope="module")
 def gguf(tmp_path_factory):
     path = tmp_path_factory.mktemp("gguf")
-    return gguf_file.write(tiny.make(path / "tiny"), path / "toy.gguf")
+    return gguf_writer.write(tiny.make(path / "tiny"), path / "toy.gguf")
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def test_a_model_that_is_here_is_found_without_network_and_at_once(toy, home):
     assert len(identity(path)["weights_sha256"]) == 64
 
 
-def test_a_gguf_file_is_converted_once(gguf, home):
+def test_a_gguf_writer_is_converted_once(gguf, home):
     first = locate(str(gguf))
     made = (first / "model.safetensors").stat().st_mtime_ns
     assert locate(str(gguf)) == first

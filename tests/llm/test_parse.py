@@ -61,7 +61,7 @@ def test_two_blocks_the_second_an_example_cut_off() -> None:
 
 def test_the_idea_in_a_block_of_its_own() -> None:
     got = read("idea_in_other_block")
-    assert top(got.code) == [FUNCTION]
+    assert top(got.code) == ["Import", FUNCTION]
     assert got.idea == (
         "Randomly choose the nearest unvisited node from the current set of unvisited nodes"
     )
@@ -69,7 +69,7 @@ def test_the_idea_in_a_block_of_its_own() -> None:
 
 def test_one_function_of_another_name() -> None:
     got = read("other_name")
-    assert top(got.code) == ["solve_tour_with_heuristics", "Assign"]
+    assert top(got.code) == ["Import", "solve_tour_with_heuristics", "Assign"]
     assert got.code.endswith(f"\n{FUNCTION} = solve_tour_with_heuristics\n")
 
 
@@ -83,6 +83,45 @@ def test_a_class_that_needs_no_object_is_taken_off() -> None:
     got = read("class_without_self")
     assert top(got.code) == [FUNCTION]
     assert arguments(got.code) == ARGUMENTS
+
+
+def test_a_static_method_is_taken_off() -> None:
+    got = read("static_method")
+    assert top(got.code) == ["ImportFrom", FUNCTION]
+    assert arguments(got.code) == ARGUMENTS
+    assert "staticmethod" not in got.code
+
+
+def test_a_static_method_that_calls_its_class_is_kept() -> None:
+    got = read("static_method_with_helper")
+    assert top(got.code) == ["TSP", "Assign"]
+    assert got.code.endswith(f"{FUNCTION} = TSP.{FUNCTION}\n")
+
+
+def test_tabs() -> None:
+    for name in ("tabs", "tabs_in_blocks"):
+        got = read(name)
+        assert arguments(got.code) == ARGUMENTS
+        assert "\t" not in got.code
+        compile(got.code, name, "exec")
+
+
+def test_no_fence_at_all() -> None:
+    got = read("unfenced_after_def")
+    assert arguments(got.code) == ARGUMENTS
+    assert got.code.rstrip().endswith("return best_node")
+
+
+def test_a_decorated_function_of_another_name_and_prose_cut_off() -> None:
+    got = read("other_name_decorated_prose_cut")
+    assert top(got.code) == ["ImportFrom", "tsp", "Assign"]
+    assert "@lru_cache(None)\ndef tsp(" in got.code
+
+
+def test_a_forgotten_import_is_added() -> None:
+    got = read("missing_import")
+    assert top(got.code) == ["Import", FUNCTION]
+    assert got.code.startswith("import heapq\n")
 
 
 @pytest.mark.parametrize(
@@ -135,7 +174,15 @@ def test_a_function_without_return_is_still_the_function(name: str, kept: list[s
 
 @pytest.mark.parametrize(
     "name",
-    ["prose_only", "rambling", "signature_without_def", "script_without_function", "string_only"],
+    [
+        "prose_only",
+        "rambling",
+        "signature_without_def",
+        "script_without_function",
+        "string_only",
+        "idea_in_braces_only",
+        "not_a_name",
+    ],
 )
 def test_no_function_is_said_to_be_none(name: str) -> None:
     with pytest.raises(NotParsed, match="no function 'select_next_node' in the reply"):
@@ -231,7 +278,7 @@ def test_keeps_what_the_function_needs_wherever_it_stands() -> None:
 def test_one_of_several_by_its_arguments() -> None:
     other = PLAIN.replace(FUNCTION, "choose")
     code = parse("", f"def helper(x):\n    return x\n\n{other}", FUNCTION, TEMPLATE).code
-    assert top(code) == ["choose", "Assign"]
+    assert top(code) == ["Import", "choose", "Assign"]
     with pytest.raises(NotParsed):
         parse("", "def a(x):\n    return x\n\ndef b(x):\n    return x\n", FUNCTION, TEMPLATE)
 
