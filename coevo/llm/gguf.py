@@ -8,21 +8,18 @@ the permutation of Llama's query and key rows follow llama.cpp's ``convert_hf_to
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coevo.llm.gguf_file import Tensor, read
 from coevo.llm.gguf_tokenizer import end_tokens, write_tokenizer
 from coevo.llm.model_error import ModelError
 from coevo.llm.progress import Observer, Progress, silent
-
-if TYPE_CHECKING:
-    from gguf import ReaderTensor
 
 _CLASSES = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM"}
 
@@ -65,12 +62,10 @@ def convert(source: Path, directory: Path, observer: Observer = silent) -> None:
 
 
 def _convert(source: Path, directory: Path, observer: Observer) -> None:
-    from gguf import GGUFReader
-
-    reader = GGUFReader(source)
-    metadata = {key: field.contents() for key, field in reader.fields.items()}
+    file = read(source)
+    metadata = file.metadata
     _refuse_unknown(source, metadata)
-    tensors = {_hugging_face_name(t.name): t for t in reader.tensors}
+    tensors = {_hugging_face_name(tensor.name): tensor for tensor in file.tensors}
     _refuse_incomplete(source, set(tensors), metadata)
     tied = _tie(tensors)
     config = _config(metadata, tensors, tied)
@@ -149,7 +144,7 @@ def _hugging_face_name(name: str) -> str:
     )
 
 
-def _tie(tensors: dict[str, ReaderTensor]) -> bool:
+def _tie(tensors: dict[str, Tensor]) -> bool:
     """Whether embeddings are tied; if so, the finer of two copies stays, as the embedding.
 
     Quantisers store a tied matrix twice, at two precisions. Two copies of one matrix differ by a
@@ -159,19 +154,19 @@ def _tie(tensors: dict[str, ReaderTensor]) -> bool:
     if output is None:
         return True
     embedding = tensors["model.embed_tokens.weight"]
-    if tuple(output.shape) != tuple(embedding.shape):
+    if output.shape != embedding.shape:
         return False
     first, second = (next(_blocks(tensor)) for tensor in (embedding, output))
     if np.linalg.norm(first - second) > 0.25 * np.linalg.norm(second):
         return False
-    finer = max(embedding, output, key=lambda tensor: int(tensor.n_bytes))
+    finer = max(embedding, output, key=lambda tensor: tensor.data.size)
     tensors["model.embed_tokens.weight"] = finer
     del tensors["lm_head.weight"]
     return True
 
 
 def _config(
-    metadata: Mapping[str, Any], tensors: Mapping[str, ReaderTensor], tied: bool
+    metadata: Mapping[str, Any], tensors: Mapping[str, Tensor], tied: bool
 ) -> dict[str, Any]:
     architecture = metadata["general.architecture"]
 
@@ -185,7 +180,7 @@ def _config(
     return {
         "architectures": [_CLASSES[architecture]],
         "model_type": architecture,
-        "vocab_size": int(tensors["model.embed_tokens.weight"].shape[1]),
+        "vocab_size": tensors["model.embed_tokens.weight"].shape[0],
         "hidden_size": hidden,
         "intermediate_size": of("feed_forward_length"),
         "num_hidden_layers": of("block_count"),
@@ -210,15 +205,13 @@ def _float32(value: float) -> float:
     return float(str(np.float32(value)))
 
 
-def _blocks(tensor: ReaderTensor) -> Iterator[NDArray[np.float32]]:
+def _blocks(tensor: Tensor) -> Iterator[NDArray[np.float32]]:
     """The tensor in float32, some rows at a time; a vector whole."""
     from gguf.quants import dequantize
 
-    columns, rows = int(tensor.shape[0]), math.prod(int(n) for n in tensor.shape[1:])
-    data = tensor.data.reshape(rows, -1)
-    step = max(1, _BLOCK // columns)
-    for start in range(0, rows, step):
-        yield dequantize(np.ascontiguousarray(data[start : start + step]), tensor.tensor_type)
+    step = max(1, _BLOCK // tensor.shape[-1])
+    for start in range(0, len(tensor.data), step):
+        yield dequantize(tensor.data[start : start + step], tensor.kind)
 
 
 def _unpermute(rows: NDArray[np.float32], heads: int) -> NDArray[np.float32]:
@@ -232,7 +225,7 @@ def _unpermute(rows: NDArray[np.float32], heads: int) -> NDArray[np.float32]:
 
 
 def _write_weights(
-    out: BinaryIO, tensors: Mapping[str, ReaderTensor], heads: Mapping[str, int], observer: Observer
+    out: BinaryIO, tensors: Mapping[str, Tensor], heads: Mapping[str, int], observer: Observer
 ) -> None:
     """Safetensors: length of the header, header, then the tensors in bf16, end to end."""
     import torch
@@ -240,9 +233,8 @@ def _write_weights(
     header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
     end = 0
     for name, tensor in tensors.items():
-        start, end = end, end + 2 * int(tensor.n_elements)
-        shape = [int(n) for n in reversed(tensor.shape)]
-        header[name] = {"dtype": "BF16", "shape": shape, "data_offsets": [start, end]}
+        start, end = end, end + 2 * tensor.size
+        header[name] = {"dtype": "BF16", "shape": tensor.shape, "data_offsets": [start, end]}
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     out.write(len(text).to_bytes(8, "little") + text)

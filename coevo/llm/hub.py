@@ -21,13 +21,13 @@ _UNWANTED = ["*/*"]  # other formats of the same weights
 def cached(source: HubSource) -> Path | None:
     """The snapshot of a repository in the hub's cache, if all of it is there. No network."""
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
     try:
         path = Path(
             snapshot_download(source.repository, revision=source.revision, local_files_only=True)
         )
-    except LocalEntryNotFoundError:
+    except (LocalEntryNotFoundError, HFValidationError):
         return None
     return path if is_complete(path) else None
 
@@ -60,7 +60,7 @@ def reachable() -> bool:
 def fetch(source: HubSource, observer: Observer) -> Path:
     """Download a repository's weights, configuration and tokenizer. Raises `ModelError`."""
     from huggingface_hub import HfApi, constants, snapshot_download
-    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
     from huggingface_hub.file_download import repo_folder_name
     from huggingface_hub.utils import disable_progress_bars, filter_repo_objects
 
@@ -97,8 +97,8 @@ def fetch(source: HubSource, observer: Observer) -> Path:
             f"the hub has no model {repository}, or it is private: check the name, "
             "or run `hf auth login`"
         ) from error
-    except (HfHubHTTPError, OSError) as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
+    except Exception as error:  # the client's own, the system's, and its HTTP library's
+        reason = (str(error).strip() or repr(error)).splitlines()[0]
         raise ModelError(f"the hub did not give {repository}: {reason}; try again") from error
     if not is_complete(path):
         raise ModelError(f"{source} holds no safetensors weights: choose another model")
