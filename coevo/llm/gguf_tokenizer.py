@@ -73,7 +73,9 @@ def _build(metadata: Mapping[str, Any]) -> Tokenizer:
     tokens, kinds = metadata["tokenizer.ggml.tokens"], metadata["tokenizer.ggml.token_type"]
     # Padding of the vocabulary to a round number (_UNUSED) is no token: nothing may encode to it.
     vocabulary = {token: i for i, token in enumerate(tokens) if kinds[i] == _NORMAL}
-    merges = [(left, right) for left, right in map(_pair, metadata.get("tokenizer.ggml.merges", []))]
+    merges = [
+        (left, right) for left, right in map(_pair, metadata.get("tokenizer.ggml.merges", []))
+    ]
     added = [
         AddedToken(token, special=kinds[i] != _USER_DEFINED, normalized=False)
         for i, token in enumerate(tokens)
@@ -83,7 +85,7 @@ def _build(metadata: Mapping[str, Any]) -> Tokenizer:
     vocabulary |= {token.content: tokens.index(token.content) for token in added}
 
     tokenizer = Tokenizer(models.BPE(vocabulary, merges, ignore_merges=cut == "llama-bpe"))
-    if cut in ("qwen2", "qwen35"):
+    if cut == "qwen2":
         tokenizer.normalizer = normalizers.NFC()
     tokenizer.pre_tokenizer = _pre_tokenizer(cut)
     tokenizer.decoder = decoders.ByteLevel()
