@@ -73,9 +73,7 @@ def _build(metadata: Mapping[str, Any]) -> Tokenizer:
     tokens, kinds = metadata["tokenizer.ggml.tokens"], metadata["tokenizer.ggml.token_type"]
     # Padding of the vocabulary to a round number (_UNUSED) is no token: nothing may encode to it.
     vocabulary = {token: i for i, token in enumerate(tokens) if kinds[i] == _NORMAL}
-    merges = [
-        (left, right) for left, right in map(_pair, metadata.get("tokenizer.ggml.merges", []))
-    ]
+    merges = [_pair(merge) for merge in metadata.get("tokenizer.ggml.merges", [])]
     added = [
         AddedToken(token, special=kinds[i] != _USER_DEFINED, normalized=False)
         for i, token in enumerate(tokens)
