@@ -28,6 +28,7 @@ _CODE_LINE = re.compile(r"[ \t]*(?:import |from \w|def |class |@\w)")
 _CODE_START = re.compile(r"^[ \t]*(?:`{3}|~{3}|import |from \w|def |class )", re.M)
 _IDEA_COMMENT = re.compile(r"#[ \t]*idea\b[ \t]*:?[ \t]*(.*)", re.I)
 _BRACED = re.compile(r"\{([^{}]{8,2000})\}")
+_JSON_VALUE = re.compile(r'\s*"\w+"\s*:\s*"([^"]+)"')
 
 
 class NotParsed(Exception):
@@ -144,8 +145,8 @@ def _idea(code: str, source: str, text: str, template: str) -> str:
             if idea := _sentence(match[1], piece[match.end() :][:2000]):
                 return _one_line(idea)
     prose = _CODE_START.split(text, maxsplit=1)[0]
-    if match := _BRACED.search(prose):
-        return _one_line(match[1])
+    if braced := _BRACED.search(prose):
+        return _one_line((_JSON_VALUE.match(braced[1]) or braced)[1])
     for line in code.split("\n"):
         comment = line.strip()
         if comment.startswith("#") and comment not in template and len(comment) > 8:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
 import textwrap
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 _MAX_CUTS = 200  # tries at dropping an incomplete tail
 
 _Function = ast.FunctionDef
+_METHOD = re.compile(r"(def \w+\(\s*)(?:self|cls)\b\s*,?\s*")  # what makes a function a method
 
 # Modules that models use and forget to import.
 _FORGOTTEN = {"np": "import numpy as np", "numpy": "import numpy"} | {
@@ -32,16 +35,18 @@ def program(source: str, function: str, template: str) -> Program | None:
     Lines from the first syntax error on are dropped if a function that returns something is left.
     Raises RecursionError or MemoryError for source that is nested too deeply.
     """
-    tree, cut = _tree(source)
-    if tree is None:
-        return None
-    node, alias = _function(tree, function, template)
-    if node is None:
-        return None
-    returns = _returns_value(node)
-    if cut and not returns:
-        return None
-    return Program(_program(tree, source, node, alias), 2 * returns + (not alias))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about escape sequences in the model's strings
+        tree, cut = _tree(source)
+        if tree is None:
+            return None
+        node, alias = _function(tree, function, template)
+        if node is None:
+            return None
+        returns = _returns_value(node)
+        if cut and not returns:
+            return None
+        return Program(_program(tree, source, node, alias), 2 * returns + (not alias))
 
 
 def _tree(source: str) -> tuple[ast.Module | None, bool]:
@@ -189,8 +194,10 @@ def _text(node: ast.stmt, lines: list[str]) -> str:
     if isinstance(node, _Function | ast.ClassDef):
         start = min([start, *(mark.lineno for mark in node.decorator_list)])
     text = textwrap.dedent("\n".join(lines[start - 1 : node.end_lineno]))
-    try:
-        same = ast.dump(ast.parse(text)) == ast.dump(ast.Module([node], []))
-    except SyntaxError:
-        same = False
-    return text if same else ast.unparse(node)  # changed above, or shares its line with another
+    for own in (text, _METHOD.sub(r"\1", text, count=1)):
+        try:
+            if ast.dump(ast.parse(own)) == ast.dump(ast.Module([node], [])):
+                return own
+        except SyntaxError:
+            continue
+    return ast.unparse(node)  # it shares its lines with another statement

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import warnings
 from collections.abc import Iterator
 
 
@@ -16,7 +17,9 @@ def fingerprint(code: str) -> str:
     not Python is hashed as it stands.
     """
     try:
-        tree = ast.parse(code)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about escape sequences in the model's strings
+            tree = ast.parse(code)
         _strip(tree)
         _rename(tree)
         text = ast.dump(tree)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import warnings
 
 import numpy as np
 
@@ -68,7 +69,9 @@ def up_to_changed_number(code: str, function: str, rng: np.random.Generator) -> 
 
 def _tree(code: str) -> ast.Module | None:
     try:
-        return ast.parse(code)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about escape sequences in the model's strings
+            return ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

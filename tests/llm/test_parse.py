@@ -83,6 +83,7 @@ def test_a_class_that_needs_no_object_is_taken_off() -> None:
     got = read("class_without_self")
     assert top(got.code) == [FUNCTION]
     assert arguments(got.code) == ARGUMENTS
+    assert "# Function to calculate the fitness of a given tour" in got.code  # not rewritten
 
 
 def test_a_static_method_is_taken_off() -> None:
@@ -204,6 +205,18 @@ def test_an_idea_over_several_lines() -> None:
     assert idea.startswith("Find the nearest node without the current node except destination_node")
     assert "that is not the destination node, calculate" in idea
     assert len(idea) <= MAX_IDEA
+
+
+def test_only_the_first_sentence_is_the_idea() -> None:
+    assert read("comment_lines_between", begun=True).idea == (
+        "Choose the next node so that the tour to the destination node looks as good as possible."
+    )
+
+
+def test_an_idea_in_json() -> None:
+    got = read("idea_in_json")
+    assert got.idea.startswith("The algorithm implements a nearest neighbor (NN) strategy")
+    assert top(got.code) == [FUNCTION]
 
 
 BODY = "    score = distance_matrix[current_node]\n    return int(np.argmin(score))\n"
@@ -350,6 +363,11 @@ def test_hostile_text_is_taken_or_refused_quickly(name: str, begun: str) -> None
 def test_nothing_is_run(capsys: pytest.CaptureFixture[str]) -> None:
     parse("", f"print('run')\n@print('run')\n{PLAIN}", FUNCTION, TEMPLATE)
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.filterwarnings("error")
+def test_nothing_is_said_of_odd_strings() -> None:
+    parse("", PLAIN.replace("score =", r"s = '\ \d'; score ="), FUNCTION, TEMPLATE)
 
 
 @pytest.mark.parametrize("reply", ["", "  \n\t", "<|im_end|>", "\0"])
