@@ -16,7 +16,7 @@ import numpy as np
 from coevo.attempt import Prompt, Proposal
 from coevo.problems.base import Problem
 from coevo.search.individual import Individual
-from coevo.search.regrowth import condensed, first_statements, up_to_changed_number
+from coevo.search.regrowth import condensed, first_statements, opening, up_to_changed_number
 from coevo.search.tried import Tried
 from coevo.search.wording import (
     EDIT,
@@ -108,7 +108,12 @@ def _begun(
     rng: np.random.Generator,
 ) -> str:
     """The start of the reply: fence, import, signature, idea; for regrowth some of the body too."""
-    head = f"```python\nimport numpy as np\n\n\n{signature(problem.template)}\n    # Idea:"
+    head = f"```python\nimport numpy as np\n\n\n{signature(problem.template)}\n"
+    if operator in ("i1", "e1", "e2") and rng.random() < wording.opening:
+        openings = [opening(code, problem.function) for code in problem.baselines.values()]
+        if openings := [text for text in openings if text]:
+            head += str(rng.choice(openings))
+    head += "    # Idea:"
     body = idea = ""
     if operator == "m1" and rng.random() < wording.regrow:
         body = first_statements(parents[0].code, problem.function, rng)

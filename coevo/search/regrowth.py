@@ -30,6 +30,25 @@ def condensed(code: str, function: str) -> str:
     return ast.unparse(tree)
 
 
+def opening(code: str, function: str) -> str:
+    """The function's first statements, as far as they only give names to what it works with.
+
+    That is: assignments, each to a new name, without a float literal (which would be a parameter).
+    Formatted as by `first_statements`.
+    """
+    named: set[str] = set()
+    lines = ""
+    for statement in _body(code, function)[:-1]:
+        nodes = list(ast.walk(statement))
+        names = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        parameter = any(isinstance(n, ast.Constant) and isinstance(n.value, float) for n in nodes)
+        if not isinstance(statement, ast.Assign) or parameter or names & named:
+            break
+        named |= names
+        lines += _indented(ast.unparse(statement)) + "\n"
+    return lines
+
+
 def first_statements(code: str, function: str, rng: np.random.Generator) -> str:
     """The function's body, cut at random after one statement or more but before the last.
 

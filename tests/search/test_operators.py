@@ -9,6 +9,7 @@ from coevo.attempt import Proposal
 from coevo.problems.base import Problem
 from coevo.search.individual import Individual
 from coevo.search.operators import PARENTS, propose, signature
+from coevo.search.regrowth import opening
 from coevo.search.tried import Tried
 from coevo.search.wording import PRESETS, Wording
 from coevo.streams import stream
@@ -104,6 +105,23 @@ def test_m1_goes_on_from_its_parents_first_statements(problem: Problem) -> None:
     for end in ends:
         assert "# Idea: go out first; now " in end
         ast.parse(end.removeprefix("```python\n"))
+
+
+@pytest.mark.parametrize("operator", ["i1", "e1", "e2"])
+def test_a_new_one_begins_as_a_baseline_does(problem: Problem, operator: str) -> None:
+    begun = proposal(problem, operator, Wording(opening=1.0)).prompt.begun
+    assert begun.endswith(
+        ":\n    score = distance_matrix[current_node, unvisited_nodes]\n    # Idea:"
+    ) or begun.endswith(
+        opening(list(problem.baselines.values())[-1], problem.function) + "    # Idea:"
+    )
+
+
+def test_an_opening_ends_at_a_parameter_or_a_second_value() -> None:
+    code = "def f(a):\n    x = a\n    y, z = x, 2\n    {}\n    return z\n"
+    for last in ("w = 0.5 * x", "x = y", "for k in a: pass", "return y"):
+        assert opening(code.format(last), "f") == "    x = a\n    y, z = (x, 2)\n"
+    assert opening("def f(a):\n    return a\n", "f") == ""
 
 
 def test_m2_goes_on_from_a_changed_number(problem: Problem) -> None:
