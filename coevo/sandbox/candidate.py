@@ -88,9 +88,9 @@ def run(code: bytes, job: Job, walls: Confinement, zygote: int) -> NoReturn:
         try:
             walls.confine(zygote, threads)
         except BaseException as error:  # no code of the candidate's has been looked at yet
-            os.write(1, describe(error).encode())
+            os.write(1, b"!" + describe(error).encode())
             leave(1)
-        os.write(REPLY_FD, codec.WALLS_STAND)
+        os.write(1, codec.WALLS_STAND)
         sys.stdin = None
         sys.stdout = sys.stderr = _Capped(1, job.limits.output_bytes)
         determinism.seed_process()

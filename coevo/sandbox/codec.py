@@ -22,7 +22,7 @@ from coevo.sandbox.compat import NAMES
 from coevo.sandbox.limits import Limits
 from coevo.sandbox.text import LONGEST, one_line
 
-WALLS_STAND = b"W"  # first byte of a reply, written before the candidate's code is looked at
+WALLS_STAND = b"W"  # first byte of the output, written before the candidate's code is looked at
 
 _MAGIC = b"CEV1"
 _HEAD = struct.Struct("<4sBHQ")  # magic, stage, bytes of the message, bytes of the arrays
@@ -64,8 +64,8 @@ def arrays_size(specs: Mapping[str, ArraySpec]) -> int:
 
 
 def reply_size(specs: Mapping[str, ArraySpec]) -> int:
-    """Bytes of the longest possible reply, with `WALLS_STAND`."""
-    return len(WALLS_STAND) + _HEAD.size + _COUNTS.size + _MESSAGE_BYTES + arrays_size(specs)
+    """Bytes of the longest possible reply."""
+    return _HEAD.size + _COUNTS.size + _MESSAGE_BYTES + arrays_size(specs)
 
 
 def _size(spec: ArraySpec) -> int:
@@ -79,7 +79,7 @@ def _size(spec: ArraySpec) -> int:
 
 
 def encode_reply(reply: Reply, specs: Mapping[str, ArraySpec]) -> bytes:
-    """The bytes of a reply, without `WALLS_STAND`. Raises `BadOutput` for undeclared arrays."""
+    """The bytes of a reply. Raises `BadOutput` for undeclared arrays."""
     parts = [] if reply.arrays is None else [_plain(reply.arrays, name, specs) for name in specs]
     if reply.arrays is not None and set(reply.arrays) != set(specs):
         raise BadOutput(f"arrays {sorted(reply.arrays)} instead of {sorted(specs)}")
@@ -102,7 +102,7 @@ def _plain(arrays: Arrays, name: str, specs: Mapping[str, ArraySpec]) -> bytes:
 
 
 def decode_reply(data: bytes | bytearray, specs: Mapping[str, ArraySpec]) -> Reply:
-    """Read a whole reply, without `WALLS_STAND`. Raises `BadReply` unless every byte is in place.
+    """Read a whole reply. Raises `BadReply` unless every byte is in place.
 
     The arrays are new, writable and have exactly the declared names, dtypes and shapes.
     """

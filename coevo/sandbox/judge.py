@@ -50,8 +50,8 @@ class Run:
             self.too_long = len(self.data) > longest
         return True
 
-    def printed(self, most: int) -> str:
-        """What the candidate printed, at most so many bytes of it."""
+    def printed(self, most: int) -> bytes:
+        """What the candidate's process printed, at most so many bytes of it."""
         data = b""
         while self.output >= 0 and len(data) < most:
             try:
@@ -61,7 +61,7 @@ class Run:
             if not part:
                 break
             data += part
-        return printable(data.decode("utf-8", "replace"))
+        return data
 
     def close(self) -> None:
         for fd in (self.reply, self.output):
@@ -74,14 +74,15 @@ def judge(
     run: Run, report: Report, specs: Mapping[str, ArraySpec], limits: Limits, unsafe: bool
 ) -> Verdict:
     """The verdict on a candidate that ended. ``unsafe``: walls are missing."""
-    output = run.printed(limits.output_bytes)
+    printed = run.printed(limits.output_bytes + len(WALLS_STAND))
+    output = printable(printed[len(WALLS_STAND) :].decode("utf-8", "replace"))
 
     def verdict(stage: Stage, message: str) -> Verdict:
         return Verdict(stage, message, None, output, report.seconds)
 
     if report.ending == codec.NOT_STARTED:
         return verdict(Stage.INFRASTRUCTURE, "the machine could not start another process")
-    if not run.data.startswith(WALLS_STAND):
+    if not printed.startswith(WALLS_STAND):
         return verdict(Stage.INFRASTRUCTURE, one_line(f"a wall could not be put up: {output}"))
     if report.ending == codec.AT_LIMIT:
         return verdict(Stage.TIMEOUT, f"still running after {limits.seconds:g} s")
@@ -89,12 +90,11 @@ def judge(
         return verdict(Stage.RUNTIME, "it wrote to the sandbox's own pipe")
     if os.WIFSIGNALED(report.status):
         return verdict(*_killed(os.WTERMSIG(report.status), report, limits, unsafe))
-    said = memoryview(run.data)[len(WALLS_STAND) :]
-    if not said:
+    if not run.data:
         status = os.waitstatus_to_exitcode(report.status)
         return verdict(Stage.RUNTIME, f"it ended the process (exit status {status})")
     try:
-        reply = codec.decode_reply(bytes(said), specs)
+        reply = codec.decode_reply(run.data, specs)
     except BadReply:
         return verdict(Stage.RUNTIME, "it wrote to the sandbox's own pipe")
     counted = reply.counted or {}

@@ -23,8 +23,8 @@ class Limits:
                 raise ValueError(f"limits: {name} must be above 0, not {getattr(self, name)}")
         if self.cpu_seconds is not None and not self.cpu_seconds > 0:
             raise ValueError(f"limits: cpu_seconds must be above 0, not {self.cpu_seconds}")
-        if self.output_bytes > 1_048_576:
-            raise ValueError("limits: output_bytes can be at most 1048576, what a pipe may hold")
+        if self.output_bytes > 1_000_000:
+            raise ValueError("limits: output_bytes can be at most 1000000, what a pipe may hold")
 
     @property
     def cpu_whole_seconds(self) -> int:

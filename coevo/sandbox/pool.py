@@ -218,7 +218,7 @@ class SandboxPool:
             self._selector.register(run.reply, selectors.EVENT_READ, run)
             run.watched = True
             try:
-                fcntl.fcntl(output, _F_SETPIPE_SZ, max(self.limits.output_bytes, 4096))
+                fcntl.fcntl(output, _F_SETPIPE_SZ, max(self.limits.output_bytes + 1, 4096))
                 zygote.run(run.number, run.code, reply, output)
             finally:
                 os.close(reply)
