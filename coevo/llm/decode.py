@@ -130,8 +130,8 @@ def decode(
         share = (time.perf_counter() - started) / len(replies)
         for reply in replies:
             reply.seconds += share
-    length = max(map(len, prompts)) + sampling.max_new_tokens
-    cache = KVCache(forward.shape, min(batch, len(replies)), length, forward.dtype)
+    rows_held = min(batch, len(replies))
+    cache = KVCache(forward.shape, rows_held, max(map(len, prompts)), forward.dtype)
     waiting = deque(range(len(replies)))
     rows: list[int] = []  # which reply is in which row
 

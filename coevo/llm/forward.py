@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from coevo.llm.kv import KVCache, Shape
+from coevo.llm.kv import CHUNK, KVCache, Shape
 from coevo.llm.overlay import Overlays
 from coevo.llm.projection import Projection
 
@@ -111,13 +111,16 @@ class Forward:
         for projection in (*self.perturbed, self.head):
             projection.pack()
 
-    def read(
-        self, spans: Sequence[Span], cache: KVCache, overlays: Overlays | None = None
-    ) -> None:
-        """Read spans into the cache; what a span attends to before its start is there already."""
+    def read(self, spans: Sequence[Span], cache: KVCache, overlays: Overlays | None = None) -> None:
+        """Read spans into the cache; what a span attends to before its start is there already.
+
+        Keys and values do not depend on where a prompt was split into spans: attention goes by
+        chunks of absolute positions, since its rounding depends on the length it looks over.
+        """
         import torch
         from torch.nn.functional import scaled_dot_product_attention
 
+        cache.reserve(max(span.end for span in spans))
         lengths = [len(span.tokens) for span in spans]
         offsets = [sum(lengths[:i]) for i in range(len(spans))]
         tokens = torch.tensor([t for span in spans for t in span.tokens])
@@ -125,20 +128,23 @@ class Forward:
         rows = torch.repeat_interleave(torch.tensor([s.row for s in spans]), torch.tensor(lengths))
         heads, width = self.shape.heads, self.shape.width
         groups = self.query_heads // heads
-        masks = []
-        for span in spans:
-            reach = torch.arange(span.start, span.end)[:, None]
-            masks.append((torch.arange(span.end) <= reach).repeat(groups, 1))
+        chunks = []  # (row, first token, last token + 1, mask)
+        for span, offset in zip(spans, offsets, strict=True):
+            for chunk in range(span.start // CHUNK * CHUNK, span.end, CHUNK):
+                first, last = max(chunk, span.start), min(chunk + CHUNK, span.end)
+                mask = torch.arange(chunk + CHUNK) <= torch.arange(first, last)[:, None]
+                move = offset - span.start
+                chunks.append((span.row, first + move, last + move, mask.repeat(groups, 1)))
 
         def attend(layer: int, q: torch.Tensor) -> torch.Tensor:
             outputs = []
-            for span, offset, length, mask in zip(spans, offsets, lengths, masks, strict=True):
-                own = q[offset : offset + length].view(length, heads, groups, width)
-                own = own.permute(1, 2, 0, 3).reshape(1, heads, groups * length, width)
-                k, v = cache.data[layer, :, span.row : span.row + 1, :, : span.end]
+            for row, first, last, mask in chunks:
+                own = q[first:last].view(last - first, heads, groups, width)
+                own = own.permute(1, 2, 0, 3).reshape(1, heads, -1, width)
+                k, v = cache.data[layer, :, row : row + 1, :, : mask.shape[1]]
                 out = scaled_dot_product_attention(own, k, v, attn_mask=mask, scale=self.scale)
-                out = out.view(heads, groups, length, width).permute(2, 0, 1, 3)
-                outputs.append(out.reshape(length, -1))
+                out = out.view(heads, groups, last - first, width).permute(2, 0, 1, 3)
+                outputs.append(out.reshape(last - first, -1))
             return torch.cat(outputs)
 
         def add(projection: Projection, y: torch.Tensor, x: torch.Tensor) -> None:
@@ -162,20 +168,21 @@ class Forward:
         Overlays must have their directions seated for these rows.
         """
         import torch
-        from torch.nn.functional import scaled_dot_product_attention
 
-        count, reach = len(tokens), int(positions.max()) + 1
-        heads, width = self.shape.heads, self.shape.width
+        count = len(tokens)
+        cache.reserve(int(positions.max()) + 1)
+        heads, width, length = self.shape.heads, self.shape.width, cache.length
         groups = self.query_heads // heads
-        hidden = torch.arange(reach) > positions[:, None]
-        mask = torch.zeros(count, 1, groups, reach, dtype=self.dtype)
-        mask.masked_fill_(hidden[:, None, None], -torch.inf)
+        hidden = torch.arange(length) > positions[:, None]
+        mask = torch.zeros(count, heads, groups, length, dtype=self.dtype)
+        mask = mask.masked_fill_(hidden[:, None, None], -torch.inf).flatten(0, 1)
 
         def attend(layer: int, q: torch.Tensor) -> torch.Tensor:
-            k, v = cache.data[layer, :, :count, :, :reach]
-            q = q.view(count, heads, groups, width)
-            out = scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=self.scale)
-            return out.reshape(count, -1)
+            # On a CPU two batched products are twice as fast here as the fused attention.
+            k, v = cache.data[layer, :, :count].flatten(1, 2)
+            q = q.reshape(count * heads, groups, width)
+            scores = torch.baddbmm(mask, q, k.transpose(1, 2), alpha=self.scale)
+            return torch.bmm(torch.softmax(scores, -1), v).view(count, -1)
 
         def add(projection: Projection, y: torch.Tensor, x: torch.Tensor) -> None:
             if overlays is not None:

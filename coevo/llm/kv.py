@@ -18,33 +18,53 @@ class Shape:
     width: int  # of one head
 
 
+CHUNK = 64  # positions: lengths are multiples of it
+
+
+def padded(length: int) -> int:
+    """The next multiple of `CHUNK`."""
+    return -(-length // CHUNK) * CHUNK
+
+
 class KVCache:
-    """Keys and values: ``data``, bf16 [layers, 2, rows, heads, length, width].
+    """Keys and values: ``data``, [layers, 2, rows, heads, length, width].
 
     Token p of a sequence lies at position p of its row, so rows of different lengths share the
-    block and what lies behind a row's end is garbage that attention has to mask.
+    block, and what lies behind a row's end is finite garbage that attention has to mask. The block
+    is only as long as its longest row needs, a multiple of `CHUNK`, and grows: attention then reads
+    contiguous memory, which is twice as fast.
     """
 
     def __init__(self, shape: Shape, rows: int, length: int, dtype: torch.dtype) -> None:
+        self.rows, self.shape, self.dtype = rows, shape, dtype
+        self.length = padded(length)
+        self.data = self._zeros()
+
+    def reserve(self, length: int) -> None:
+        """Make room for rows of this many tokens."""
+        if length > self.length:
+            old, kept = self.data, self.length
+            self.length = padded(length)
+            self.data = self._zeros()
+            self.data[..., :kept, :] = old
+
+    def _zeros(self) -> torch.Tensor:
         import torch
 
-        self.rows, self.length, self.heads = rows, length, shape.heads
-        self.data = torch.zeros(
-            shape.layers, 2, rows, shape.heads, length, shape.width, dtype=dtype
-        )
-        self._flat = self.data.view(shape.layers, 2, -1, shape.width)
+        layers, heads, width = self.shape.layers, self.shape.heads, self.shape.width
+        return torch.zeros(layers, 2, self.rows, heads, self.length, width, dtype=self.dtype)
 
     def slots(self, rows: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
         """Where tokens are written: int64[tokens · heads] for rows and positions int64[tokens]."""
         import torch
 
-        heads = torch.arange(self.heads)
-        slots = (rows[:, None] * self.heads + heads) * self.length + positions[:, None]
+        count = self.shape.heads
+        slots = (rows[:, None] * count + torch.arange(count)) * self.length + positions[:, None]
         return slots.view(-1)
 
     def write(self, layer: int, slots: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> None:
         """Store keys and values [tokens, heads, width] of one layer in their slots."""
-        flat = self._flat[layer]
+        flat = self.data[layer].view(2, -1, self.shape.width)
         flat[0].index_copy_(0, slots, k.reshape(-1, k.shape[-1]))
         flat[1].index_copy_(0, slots, v.reshape(-1, v.shape[-1]))
 

@@ -19,7 +19,8 @@ from coevo.llm.base import Sampling
 if TYPE_CHECKING:
     import torch
 
-WIDTHS = (128, 1024)  # numbers of largest logits to try before the full sort
+WIDTHS = (128, 1024, 8192)  # numbers of largest logits to try before the full sort
+_PARTS = 128
 
 
 def sample(
@@ -62,11 +63,15 @@ def sample(
 
 
 def _total(x: torch.Tensor) -> torch.Tensor:
-    """Sum of exp(x - max) of each row: float64[rows]."""
+    """Sum of exp(x - max) of each row, the same for any number of rows and threads: float64."""
     import torch
 
-    # Float64 sums, since the order of a float32 sum depends on the number of rows and threads.
-    return (x - x.amax(-1, keepdim=True)).exp_().sum(-1, dtype=torch.float64)
+    weights = (x - x.amax(-1, keepdim=True)).exp_()
+    size = x.shape[1] // _PARTS * _PARTS
+    # A few parts per row, so that torch never splits a part's sum over threads.
+    parts = weights[:, :size].view(len(x), _PARTS, -1).sum(-1)
+    rest = weights[:, size:].sum(-1, dtype=torch.float64)
+    return parts.sum(-1, dtype=torch.float64) + rest
 
 
 def _largest(x: torch.Tensor, width: int) -> tuple[torch.Tensor, torch.Tensor]:

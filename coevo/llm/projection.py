@@ -57,8 +57,6 @@ class Projection:
         import torch
 
         if self._packed is not None:
-            return torch.ops.mkldnn._linear_pointwise(
-                x, self._packed, self._bias, "none", [], ""
-            )
+            return torch.ops.mkldnn._linear_pointwise(x, self._packed, self._bias, "none", [], "")
         parts = [layer(x) for layer in self.layers]
         return parts[0] if len(parts) == 1 else torch.cat(parts, -1)

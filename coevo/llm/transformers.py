@@ -15,6 +15,7 @@ from coevo.llm.decode import Reply, Scope, Stream, decode
 from coevo.llm.forward import Forward
 from coevo.llm.overlay import Overlays
 from coevo.llm.prefix import PrefixStore
+from coevo.llm.threads import sleep_at_barriers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +34,8 @@ class TransformersModel:
     """
 
     continues = True
+    order_free = False  # the last bits of a logit depend on the batch it is computed in
+    notice = ""
     order_free = False
     notice = ""
 
@@ -45,6 +48,7 @@ class TransformersModel:
         threads: int | None = None,
         scope: Scope = "reply",
     ) -> None:
+        sleep_at_barriers()
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -56,7 +60,7 @@ class TransformersModel:
         self.tokenizer: Any = AutoTokenizer.from_pretrained(path)
         self.model: Any = AutoModelForCausalLM.from_pretrained(path, dtype=torch.bfloat16).eval()
         self.model.requires_grad_(False)
-        self._forward = Forward(self.model)
+        self.forward = Forward(self.model)
         self._prefixes = PrefixStore()
         self._residuals: dict[str, torch.Tensor] = {}
         self._eos = _end_tokens(self.model, self.tokenizer)
@@ -91,7 +95,7 @@ class TransformersModel:
         if directions is None:
             return self._decode(replies, sampling, None, on_completion)
         if directions.kind == "lowrank":
-            overlays = Overlays(self._forward.perturbed, directions)
+            overlays = Overlays(self.forward.perturbed, directions)
             return self._decode(replies, sampling, overlays, on_completion)
         done: dict[int, Completion] = {}
         for seed in dict.fromkeys(directions.seeds):
@@ -109,10 +113,10 @@ class TransformersModel:
         on_completion: OnCompletion | None,
     ) -> list[Completion]:
         if not self._packed:
-            self._forward.pack()
+            self.forward.pack()
             self._packed = True
         return decode(
-            self._forward,
+            self.forward,
             replies,
             sampling,
             self._eos,
@@ -157,7 +161,7 @@ class TransformersModel:
             return
         parameters = self.parameters()
         if update.kind == "lowrank":
-            names = [name for p in self._forward.perturbed for name in p.names]
+            names = [name for p in self.forward.perturbed for name in p.names]
             land = apply_lowrank
         else:
             names, land = list(parameters), apply_full
@@ -202,6 +206,10 @@ class TransformersModel:
             for name, weight in parameters.items():
                 weight.copy_(kept[name])
             self._changed()
+
+    def forget_prefixes(self) -> None:
+        """Drop the prompt prefixes kept from the last call; they will be read again."""
+        self._prefixes.clear()
 
     def _changed(self) -> None:
         self._packed = False
