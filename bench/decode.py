@@ -16,11 +16,6 @@ import re
 import time
 from collections.abc import Iterator
 
-from coevo.llm.threads import sleep_at_barriers
-
-sleep_at_barriers()
-import torch  # noqa: E402
-
 from coevo.attempt import Prompt
 from coevo.es.directions import Directions
 from coevo.llm.base import Completion, Sampling
@@ -149,6 +144,8 @@ def baseline(
     ours: TransformersModel, prompts: list[Prompt], sampling: Sampling, stop_strings: bool
 ) -> tuple[list[str], int, float]:
     """Texts, new tokens and seconds of `model.generate` on the whole batch."""
+    import torch
+
     tokenizer, model = ours.tokenizer, ours.model
     torch.manual_seed(0)
     started = time.perf_counter()
@@ -175,6 +172,8 @@ def baseline(
 
 def forward_seconds(model: TransformersModel, rows: int, length: int) -> float:
     """Median seconds of one decode step of ``rows`` sequences of ``length`` tokens."""
+    import torch
+
     forward = model.forward
     cache = KVCache(forward.shape, rows, length + 1, forward.dtype)
     tokens, positions = torch.full((rows,), 100), torch.full((rows,), length)

@@ -20,7 +20,7 @@ _DEMO = re.compile(
     r"#+\s*(example|sample|usage|test|demo|driver|main\b|run\b|call\b|print|output|end of)", re.I
 )
 # A line is judged once its first word cannot change any more.
-_SETTLED = re.compile(r"[^\s#\w]|\w+\W|#.*\n")
+_SETTLED = re.compile(r"[^\s#\w`]|`{1,2}[^`]|\w+\W|#.*\n")
 
 
 def code_end(begun: str, text: str, function: str) -> int | None:
@@ -50,7 +50,7 @@ def code_end(begun: str, text: str, function: str) -> int | None:
             if defined and opened is not None and position >= len(begun) and _ends(line):
                 code = reply[opened:position]
                 if _parses(code):
-                    return len(code.rstrip()) + opened - len(begun)
+                    return max(0, len(code.rstrip()) + opened - len(begun))
             defined = defined or (opened is not None and define.match(line) is not None)
         position += len(line)
     return None
