@@ -109,11 +109,16 @@ def _begun(
 ) -> str:
     """The start of the reply: fence, import, signature, idea; for regrowth some of the body too."""
     head = f"```python\nimport numpy as np\n\n\n{signature(problem.template)}\n"
+    start, rule = "    ", ""
     if operator in ("i1", "e1", "e2") and rng.random() < wording.opening:
         openings = [opening(code, problem.function) for code in problem.baselines.values()]
-        if openings := [text for text in openings if text]:
-            head += str(rng.choice(openings))
-    head += "    # Idea:"
+        if openings := [(before, rule) for before, rule in openings if before]:
+            start, rule = openings[int(rng.integers(len(openings)))]
+    indent = start[start.rfind("\n") + 1 :]
+    head += f"{start}# Idea:"
+    given = wording.idea.format(feature=feature) if feature else ""
+    if wording.rule and rule and given:
+        return f"{head}{given}.\n{indent}{rule}"
     body = idea = ""
     if operator == "m1" and rng.random() < wording.regrow:
         body = first_statements(parents[0].code, problem.function, rng)
@@ -123,7 +128,7 @@ def _begun(
         idea = "other parameters"
     if body:
         return f"{head} {_changed(parents[0].idea, idea)}\n{body}"
-    return head + (wording.idea.format(feature=feature) if feature else "")
+    return head + given
 
 
 def _changed(idea: str, change: str) -> str:

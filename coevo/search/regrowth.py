@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 import warnings
 
 import numpy as np
@@ -30,23 +31,22 @@ def condensed(code: str, function: str) -> str:
     return ast.unparse(tree)
 
 
-def opening(code: str, function: str) -> str:
-    """The function's first statements, as far as they only give names to what it works with.
+def opening(code: str, function: str) -> tuple[str, str]:
+    """The lines of the function's body before its rule, and how the rule itself starts.
 
-    That is: assignments, each to a new name, without a float literal (which would be a parameter).
-    Formatted as by `first_statements`.
+    The rule is the first line that holds a parameter. The lines before it name the quantities that
+    a rule may weigh, and end with its indentation; its start goes as far as the first ``=``, or is
+    empty. Both are empty if there is no parameter, or nothing before it.
     """
-    named: set[str] = set()
-    lines = ""
-    for statement in _body(code, function)[:-1]:
-        nodes = list(ast.walk(statement))
-        names = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        parameter = any(isinstance(n, ast.Constant) and isinstance(n.value, float) for n in nodes)
-        if not isinstance(statement, ast.Assign) or parameter or names & named:
-            break
-        named |= names
-        lines += _indented(ast.unparse(statement)) + "\n"
-    return lines
+    lines = _lines(code, function)
+    numbers = _numbers(lines)
+    row = min((row for row, _, _ in numbers), default=0)
+    if row == 0:
+        return "", ""
+    rule = lines[row].lstrip()
+    assigned = re.match(r"\w+ =", rule)
+    before = "\n".join([*lines[:row], " " * (len(lines[row]) - len(rule))])
+    return before, assigned[0] if assigned else ""
 
 
 def first_statements(code: str, function: str, rng: np.random.Generator) -> str:
@@ -67,23 +67,31 @@ def up_to_changed_number(code: str, function: str, rng: np.random.Generator) -> 
     The number, a float literal drawn at random, is multiplied by a log-normal factor (sd 0.7). The
     text ends right after it; empty if there is no such number.
     """
-    lines = "\n".join(_indented(ast.unparse(s)) for s in _body(code, function)).split("\n")
-    tree = _tree("def f():\n" + "\n".join(lines))
-    if tree is None:
-        return ""
-    numbers = sorted(
-        (node.lineno, node.col_offset, node.value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant)
-        and isinstance(node.value, float)
-        and 1e-6 < node.value < 1e6  # a parameter, not a placeholder such as 0.0 or 1e9
-    )
+    lines = _lines(code, function)
+    numbers = _numbers(lines)
     if not numbers:
         return ""
     row, start, value = numbers[int(rng.integers(len(numbers)))]
     changed = float(f"{value * math.exp(0.7 * rng.standard_normal()):.2g}")
-    line = lines[row - 2].encode()[:start].decode()
-    return "\n".join([*lines[: row - 2], line + repr(changed)])
+    line = lines[row].encode()[:start].decode()
+    return "\n".join([*lines[:row], line + repr(changed)])
+
+
+def _lines(code: str, function: str) -> list[str]:
+    """The function's body as lines, without comments, indented by four spaces."""
+    return "\n".join(_indented(ast.unparse(s)) for s in _body(code, function)).split("\n")
+
+
+def _numbers(lines: list[str]) -> list[tuple[int, int, float]]:
+    """Parameters in a function's body: (index of the line, byte in the line, value), in order."""
+    tree = _tree("def f():\n" + "\n".join(lines))
+    return sorted(
+        (node.lineno - 2, node.col_offset, node.value)
+        for node in ([] if tree is None else ast.walk(tree))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, float)
+        and 1e-6 < node.value < 1e6  # a parameter, not a placeholder such as 0.0 or 1e9
+    )
 
 
 def _tree(code: str) -> ast.Module | None:

@@ -72,6 +72,7 @@ class Wording:
     regrow: float = 0.0  # share of m1 whose reply begins with the parent's first statements
     parameter: float = 0.0  # share of m2 whose reply begins with the parent up to a changed number
     opening: float = 0.0  # share of i1, e1 and e2 whose reply begins as one of the baselines does
+    rule: bool = False  # with an opening: the idea is given, and the reply begins with the rule too
     lines: int = 20  # of code, at most, as asked for
 
 
@@ -91,6 +92,15 @@ PRESETS = MappingProxyType(
         "lean": replace(_FEATURE, edit=0.5, regrow=0.5, parameter=0.7, code_for=("e2", "m1", "m2")),
         "opening": replace(_FEATURE, opening=1.0, edit=0.5, regrow=0.5, parameter=0.7),
         "opening-begun": replace(_BEGUN, opening=1.0, edit=0.5, regrow=0.5, parameter=0.7),
+        "opening-rule": replace(
+            _FEATURE,
+            opening=1.0,
+            rule=True,
+            idea=" weigh the choices by {feature}",
+            edit=0.5,
+            regrow=0.5,
+            parameter=0.7,
+        ),
         "opening-half": replace(_FEATURE, opening=0.5, edit=0.5, regrow=0.5, parameter=0.7),
         "full": replace(_BEGUN, edit=0.5, regrow=0.5, parameter=0.7, tried=6),
     }

@@ -110,18 +110,23 @@ def test_m1_goes_on_from_its_parents_first_statements(problem: Problem) -> None:
 @pytest.mark.parametrize("operator", ["i1", "e1", "e2"])
 def test_a_new_one_begins_as_a_baseline_does(problem: Problem, operator: str) -> None:
     begun = proposal(problem, operator, Wording(opening=1.0)).prompt.begun
-    assert begun.endswith(
-        ":\n    score = distance_matrix[current_node, unvisited_nodes]\n    # Idea:"
-    ) or begun.endswith(
-        opening(list(problem.baselines.values())[-1], problem.function) + "    # Idea:"
+    openings = [opening(code, problem.function)[0] for code in problem.baselines.values()]
+    assert begun.split("-> int:\n")[1].removesuffix("# Idea:") in openings
+    wording = Wording(opening=1.0, rule=True, ingredient=1.0, idea=" weigh {feature}")
+    begun = proposal(problem, operator, wording).prompt.begun
+    assert begun.endswith(" score =")
+    assert "# Idea: weigh " in begun
+
+
+def test_an_opening_ends_before_the_first_parameter() -> None:
+    loop = "def f(a):\n    b = np.inf\n    for x in a:\n        y = 2 * x\n        z = y * 0.5\n"
+    loop += "    return z\n"
+    assert opening(loop, "f") == (
+        "    b = np.inf\n    for x in a:\n        y = 2 * x\n        ",
+        "z =",
     )
-
-
-def test_an_opening_ends_at_a_parameter_or_a_second_value() -> None:
-    code = "def f(a):\n    x = a\n    y, z = x, 2\n    {}\n    return z\n"
-    for last in ("w = 0.5 * x", "x = y", "for k in a: pass", "return y"):
-        assert opening(code.format(last), "f") == "    x = a\n    y, z = (x, 2)\n"
-    assert opening("def f(a):\n    return a\n", "f") == ""
+    assert opening(loop.replace("0.5", "5"), "f") == ("", "")
+    assert opening("def f(a):\n    return 0.5 * a\n", "f") == ("", "")
 
 
 def test_m2_goes_on_from_a_changed_number(problem: Problem) -> None:
