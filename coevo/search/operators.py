@@ -107,28 +107,26 @@ def _begun(
     edit: str,
     rng: np.random.Generator,
 ) -> str:
-    """The start of the reply: fence, import, signature, idea; for regrowth some of the body too."""
+    """The start of the reply: fence, import, signature, idea; by the wording's shares also lines
+    of a baseline before the idea, or of the parent after it.
+    """
     head = f"```python\nimport numpy as np\n\n\n{signature(problem.template)}\n"
-    start, rule = "    ", ""
-    if operator in ("i1", "e1", "e2") and rng.random() < wording.opening:
-        openings = [opening(code, problem.function) for code in problem.baselines.values()]
-        if openings := [(before, rule) for before, rule in openings if before]:
-            start, rule = openings[int(rng.integers(len(openings)))]
-    indent = start[start.rfind("\n") + 1 :]
-    head += f"{start}# Idea:"
-    given = wording.idea.format(feature=feature) if feature else ""
-    if wording.rule and rule and given:
-        return f"{head}{given}.\n{indent}{rule}"
-    body = idea = ""
+    idea = wording.idea.format(feature=feature) if feature else ""
     if operator == "m1" and rng.random() < wording.regrow:
-        body = first_statements(parents[0].code, problem.function, rng)
-        idea = edit or feature
+        if body := first_statements(parents[0].code, problem.function, rng):
+            return f"{head}    # Idea: {_changed(parents[0].idea, edit or feature)}\n{body}"
     elif operator == "m2" and rng.random() < wording.parameter:
-        body = up_to_changed_number(parents[0].code, problem.function, rng)
-        idea = "other parameters"
-    if body:
-        return f"{head} {_changed(parents[0].idea, idea)}\n{body}"
-    return head + given
+        if body := up_to_changed_number(parents[0].code, problem.function, rng):
+            return f"{head}    # Idea: {_changed(parents[0].idea, 'other parameters')}\n{body}"
+    elif operator in ("i1", "e1", "e2") and rng.random() < wording.opening:
+        openings = [opening(code, problem.function) for code in problem.baselines.values()]
+        if openings := [found for found in openings if found[0]]:
+            before, rule = openings[int(rng.integers(len(openings)))]
+            if wording.rule and rule and idea:
+                indent = before[before.rfind("\n") + 1 :]
+                return f"{head}{before}# Idea:{idea}.\n{indent}{rule}"
+            return f"{head}{before}# Idea:{idea}"
+    return f"{head}    # Idea:{idea}"
 
 
 def _changed(idea: str, change: str) -> str:
