@@ -5,6 +5,10 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import sys
+
+if sys.platform != "linux":
+    raise ImportError("coevo's sandbox needs Linux 5.13 or later; run it there, or in a container")
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWCGROUP = 0x02000000

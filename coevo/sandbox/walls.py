@@ -43,15 +43,17 @@ def walls() -> tuple[Wall, ...]:
     Each wall is set up as for a candidate, and what it forbids is then tried.
     """
     command = [sys.executable, "-m", "coevo.sandbox.walls"]
-    done = subprocess.run(
-        command, env=environment(), cwd="/", capture_output=True, text=True, timeout=60, check=False
-    )
     try:
-        found = json.loads(done.stdout)
-    except ValueError:
-        last = (done.stderr.strip().splitlines() or ["no output"])[-1]
-        found = {name: f"the probe failed: {last}" for name in confinement.WALLS}
-    return tuple(_wall(name, found[name]) for name in confinement.WALLS)
+        done = subprocess.run(
+            command, env=environment(), cwd="/", capture_output=True, text=True, timeout=60
+        )
+        found = json.loads(done.stdout or "{}")
+        failed = (done.stderr.strip().splitlines() or ["no output"])[-1]
+    except (OSError, subprocess.TimeoutExpired) as error:
+        found, failed = {}, str(error)
+    return tuple(
+        _wall(name, found.get(name, f"the probe failed: {failed}")) for name in confinement.WALLS
+    )
 
 
 def _wall(name: str, found: str) -> Wall:

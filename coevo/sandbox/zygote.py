@@ -41,7 +41,7 @@ def main(fd: int) -> NoReturn:
     """Set up, then serve until the pool goes away. Never returns."""
     pool = os.pidfd_open(os.getppid())
     sock = socket.socket(fileno=fd)
-    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    null = os.open(os.devnull, os.O_WRONLY)
     missing = tuple(codec.receive_json(sock))
     try:
         Confinement(Limits(), missing).enter_namespaces()
@@ -50,9 +50,9 @@ def main(fd: int) -> NoReturn:
     except Exception as error:
         codec.send_json(sock, {"error": f"{type(error).__name__}: {error}"})
         os._exit(1)
-    codec.send_json(sock, {"pid": os.getpid()})
-    os.dup2(null, 2)
-    _Zygote(sock, pool, null, job, walls).serve()
+    codec.send_json(sock, {"ready": True})
+    os.dup2(null, 2)  # the pool has heard that all is well
+    _Zygote(sock, pool, job, walls).serve()
     os._exit(0)
 
 
@@ -81,13 +81,10 @@ def _prepare(task: codec.Task) -> tuple[Job, Confinement]:
 class _Zygote:
     """The event loop: requests in, forks, deadlines, reports out."""
 
-    def __init__(
-        self, sock: socket.socket, pool: int, null: int, job: Job, walls: Confinement
-    ) -> None:
+    def __init__(self, sock: socket.socket, pool: int, job: Job, walls: Confinement) -> None:
         self._sock, self._pool, self._job, self._walls = sock, pool, job, walls
         self._children: dict[int, _Child] = {}  # by pidfd
         self._self = os.pidfd_open(os.getpid())
-        self._null = null
         self._poll = select.poll()
         for fd in (sock.fileno(), pool):
             self._poll.register(fd, select.POLLIN)
@@ -137,13 +134,14 @@ class _Zygote:
                 os.close(fd)
 
     def _start(self, number: int, code: bytes, reply: int, output: int) -> None:
-        started = time.monotonic()
         from coevo.sandbox import candidate
 
+        assert min(reply, output) > 3, "descriptors 0 to 3 are taken from the start"
+        started = time.monotonic()
         pid = self._walls.fork()
         if pid == 0:
             try:
-                for fd, place in ((self._null, 0), (output, 1), (output, 2), (reply, 3)):
+                for fd, place in ((output, 0), (output, 1), (output, 2), (reply, 3)):
                     os.dup2(fd, place)
                 candidate.run(code, self._job, self._walls, self._self)
             finally:

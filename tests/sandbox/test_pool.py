@@ -144,6 +144,16 @@ def test_a_long_program_is_refused(pool: SandboxPool) -> None:
     assert verdict.stage is Stage.COMPILE
 
 
+def test_replies_may_be_longer_than_a_pipe() -> None:
+    problem = load("tsp")
+    many = problem.instances("val", 15, 5, count=2000)
+    with SandboxPool(problem, many, workers=1) as pool:
+        verdict = pool.evaluate(NEAREST)
+    assert verdict.arrays is not None
+    assert verdict.arrays["tours"].nbytes == 2000 * 15 * 8
+    assert problem.score(many, verdict.arrays) > 2
+
+
 def test_lone_surrogates_do_not_break_the_pool(pool: SandboxPool) -> None:
     assert pool.evaluate("x = '\ud800'").stage in (Stage.SIGNATURE, Stage.COMPILE)
 
@@ -267,8 +277,12 @@ def script(body: str) -> list[str]:
     return [sys.executable, "-c", prelude + textwrap.dedent(body)]
 
 
+def surroundings() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": environment()["PYTHONPATH"]}
+
+
 def printed_by(body: str) -> str:
-    done = subprocess.run(script(body), capture_output=True, text=True, env=environment())
+    done = subprocess.run(script(body), capture_output=True, text=True, env=surroundings())
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -282,7 +296,7 @@ def test_a_killed_parent_leaves_no_process() -> None:
         print("running", flush=True)
         time.sleep(60)
     """)
-    parent = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment())
+    parent = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=surroundings())
     assert parent.stdout is not None
     with parent.stdout:
         assert parent.stdout.readline() == "running\n"
