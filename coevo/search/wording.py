@@ -2,7 +2,7 @@
 
 A small model asked the same question gives the same answer: a third of its valid replies to a
 plain prompt are one heuristic. Each switch below is a way to ask differently each time. `PRESETS`
-are the combinations that ``bench/prompts.py`` compares, `DEFAULT` the one its figures chose.
+are the combinations that ``bench/prompts.py`` compares; `DEFAULT` is what a run uses.
 """
 
 from __future__ import annotations
