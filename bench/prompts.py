@@ -33,7 +33,7 @@ from coevo.search.eoh import EoH, EoHSettings
 from coevo.search.wording import PRESETS
 from coevo.streams import stream_seed
 
-QUICK_ARMS = ("plain", "regrow")
+QUICK_ARMS = ("plain", "opening-rule")
 COLUMNS = (
     ("arm", "arm", "<28"),
     ("attempts", "attempts", ">8"),

@@ -105,7 +105,7 @@ PRESETS = MappingProxyType(
         "full": replace(_BEGUN, edit=0.5, regrow=0.5, parameter=0.7, tried=6),
     }
 )
-DEFAULT = "regrow"
+DEFAULT = "opening-rule"
 
 
 def wording(name: str | Wording) -> Wording:
