@@ -33,7 +33,7 @@ from coevo.sandbox.kernel import (
 )
 
 NOBODY = 65534
-PRIVATE_TMP = "/tmp"
+PRIVATE_TMP = "/private"  # also under the name /tmp, unless Python itself lives there
 _ALL = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS
 _NEW_ROOT = "/proc"  # exists everywhere, and nothing that is shown lies below it
 
@@ -140,7 +140,9 @@ def show_only(paths: Iterable[str]) -> list[str]:
     for link in ("/lib", "/lib64", "/bin"):  # merged-/usr systems: the loader looks there
         if os.path.islink(link) and not os.path.lexists(_NEW_ROOT + link):
             os.symlink(os.readlink(link), _NEW_ROOT + link)
-    os.makedirs(_NEW_ROOT + PRIVATE_TMP, mode=0o755, exist_ok=True)
+    os.mkdir(_NEW_ROOT + PRIVATE_TMP)
+    if not os.path.exists(_NEW_ROOT + "/tmp"):
+        os.symlink(PRIVATE_TMP, _NEW_ROOT + "/tmp")
     os.chdir(_NEW_ROOT)
     kernel.syscall("pivot_root", b".", b".")
     kernel.umount(".", MNT_DETACH)
