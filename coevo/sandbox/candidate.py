@@ -206,7 +206,10 @@ def _text(error: BaseException) -> str:
 
 
 def warm(job: Job) -> None:
-    """Zygote: run a whole rollout once, so that everything it uses is loaded and compiled."""
+    """Zygote: run a rollout once, so that everything it uses is loaded and compiled.
+
+    The files of the problem's own package are out of sight from then on.
+    """
     source = next(iter(job.problem.baselines.values()), None)
     if source is None:
         return

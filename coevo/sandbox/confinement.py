@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import resource
-import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -31,6 +30,7 @@ class Confinement:
     _view: list[str] = field(default_factory=list)
     _own_pids: int = -1  # file descriptor of the zygote's process namespace
     _mapped: int = 0  # bytes of address space that the zygote has mapped
+    _demote: bool = False  # this is root, who owns too much: candidates become ``nobody``
 
     def enter_namespaces(self) -> None:
         """Zygote, at the very start: new namespaces, with this process as their first."""
@@ -42,7 +42,7 @@ class Confinement:
         """Zygote, when everything is loaded: hide all files but the directories ``paths``."""
         with open("/proc/self/statm") as file:
             self._mapped = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-        namespaces.is_mapped_here(namespaces.NOBODY)
+        self._demote = os.geteuid() == 0 and namespaces.is_mapped(namespaces.NOBODY)
         with open("/proc/self/oom_score_adj", "w") as file:
             file.write("500")  # short of memory, the kernel should end this, not the run
         if NAMESPACES in self.missing:
@@ -81,7 +81,9 @@ class Confinement:
             rules.allow(self._view)
             if private_tmp:
                 rules.allow([namespaces.PRIVATE_TMP], write=True)
-        _become_nobody()
+        if self._demote:
+            os.setresgid(*[namespaces.NOBODY] * 3)
+            os.setresuid(*[namespaces.NOBODY] * 3)
         kernel.drop_capabilities()
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)  # nobody of the same user may trace this
         namespaces.die_with_parent(zygote)
@@ -102,7 +104,6 @@ class Confinement:
         _limit(resource.RLIMIT_FSIZE, self.limits.tmp_mb * _MIB if private_tmp else 0)
         _limit(resource.RLIMIT_NOFILE, _OPEN_FILES)
         _limit(resource.RLIMIT_MEMLOCK, 0)
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a file too large is an `OSError`
 
 
 def _limit(kind: int, value: int) -> None:
@@ -110,11 +111,3 @@ def _limit(kind: int, value: int) -> None:
     if hard != resource.RLIM_INFINITY:
         value = min(value, hard)
     resource.setrlimit(kind, (value, value))
-
-
-def _become_nobody() -> None:
-    """Root's processes become ``nobody``, where that user exists: root owns too much."""
-    if os.geteuid() != 0 or not namespaces.is_mapped_here(namespaces.NOBODY):
-        return
-    os.setresgid(namespaces.NOBODY, namespaces.NOBODY, namespaces.NOBODY)
-    os.setresuid(namespaces.NOBODY, namespaces.NOBODY, namespaces.NOBODY)

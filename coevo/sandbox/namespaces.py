@@ -11,7 +11,6 @@ import os
 import select
 import signal
 from collections.abc import Iterable
-from functools import lru_cache
 from pathlib import Path
 
 from coevo.sandbox import kernel
@@ -46,7 +45,7 @@ def enter(flags: int = _ALL | CLONE_NEWCGROUP) -> None:
     must have one thread. Raises `OSError` where the kernel refuses.
     """
     uid, gid = os.geteuid(), os.getegid()
-    if uid != 0 or not _is_mapped(NOBODY):
+    if uid != 0 or not is_mapped(NOBODY):
         kernel.unshare(flags)
         _write("/proc/self/setgroups", "deny")
         _write("/proc/self/uid_map", f"{uid} {uid} 1")
@@ -78,13 +77,8 @@ def enter(flags: int = _ALL | CLONE_NEWCGROUP) -> None:
         raise OSError("mapping the users of the new namespace failed")
 
 
-@lru_cache
-def is_mapped_here(uid: int) -> bool:
-    """Whether this user namespace knows the user ``uid``; remembered, as /proc goes away."""
-    return _is_mapped(uid)
-
-
-def _is_mapped(uid: int) -> bool:
+def is_mapped(uid: int) -> bool:
+    """Whether the user namespace of this process knows the user ``uid``."""
     for line in Path("/proc/self/uid_map").read_text().splitlines():
         first, _, count = map(int, line.split())
         if first <= uid < first + count:

@@ -27,7 +27,7 @@ from coevo.sandbox.pool import SandboxPool
 from coevo.sandbox.verdict import Verdict
 
 PROGRAMS = sorted(Path(__file__).with_name("hostile").glob("*.py"))
-LIMITS = Limits(seconds=2, memory_mb=256)
+LIMITS = Limits(seconds=3, memory_mb=256)
 SECRET = "BREACH-canary-71d2"
 HEADER = re.compile(r"# stage: ([a-z ]+)(?:; without checks: ([a-z ]+))?\n")
 

@@ -192,7 +192,7 @@ def test_candidates_run_side_by_side(instances: Instances) -> None:
         pool.evaluate(NEAREST)
         start = time.monotonic()
         assert all(verdict.stage is Stage.SCORED for _, verdict in pool.map([sleepy] * 4))
-        assert time.monotonic() - start < 1.6
+        assert time.monotonic() - start < 1.9
 
 
 def test_processor_time_is_limited_apart_from_the_clock(instances: Instances) -> None:
