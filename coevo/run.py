@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import fcntl
 import json
 import os
@@ -111,7 +112,9 @@ def start(config: RunConfig, runs: Path, hardware: dict[str, Any]) -> Iterator[R
         path = _new_directory(runs, config, parts.instances.n)
         stack.enter_context(_locked(path))
         document = tomli_w.dumps({"machine": {**hardware, **_versions()}})
-        write_whole(path / "config.toml", config.to_toml() + "\n" + document)
+        # with the method's own defaults resolved: they may be others in the next version
+        resolved = config.changed({"search_settings": dataclasses.asdict(parts.search.settings)})
+        write_whole(path / "config.toml", resolved.to_toml() + "\n" + document)
         store = RunStore.create(path / "run.db")
         stack.callback(store.close)
         if isinstance(parts.model, EvolvableModel):

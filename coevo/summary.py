@@ -29,12 +29,13 @@ def header(run: Run) -> Iterator[Text]:
     missing = [wall.name for wall in walls() if not wall.stands]
     limits = ", ".join(f"{k} {v:g}" for k, v in config.stopping().items() if v is not None)
     es = config.es
+    settings = {k: v for k, v in config.search_settings.items() if isinstance(v, int | str)}
     weights = "fixed" if es.kind == "none" else f"ES {es.kind}, σ {es.sigma:g}, α {es.alpha:g}"
     rows = {
         "problem": f"{run.problem.name}, n = {run.instances.n}, {len(run.instances)} instances",
         "model": run.model.name,
         "weights": weights,
-        "search": config.search + "".join(f", {k} {v}" for k, v in config.search_settings.items()),
+        "search": config.search + "".join(f", {k} {v}" for k, v in settings.items()),
         "limits": limits,
         "seed": str(config.seed),
         "walls": f"MISSING: {', '.join(missing)}" if missing else "all stand",

@@ -54,6 +54,17 @@ class ArraySpec:
     shape: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Feature:
+    """Something that a heuristic may weigh: in words, for a prompt, and as code, so that a reply
+    can be begun with it. ``code`` is a line of the function's body, indented, that gives the
+    quantity a name; empty if there is no such line.
+    """
+
+    words: str
+    code: str = ""
+
+
 class Problem(Protocol):
     """An optimisation problem. One file, one class, one line in ``registry.py``."""
 
@@ -64,7 +75,9 @@ class Problem(Protocol):
     arguments: tuple[str, ...]  # its arguments, in order
     template: str  # that function, typed, with its docstring and no body
     task: str  # what is asked, in words, for the prompt
-    features: tuple[str, ...]  # ingredients that a heuristic may use, in words
+    features: tuple[Feature, ...]  # what a heuristic may weigh
+    opening: str  # first lines of a body that weighs features: what any rule needs; may be empty
+    rule: str  # how the rule after those features starts, as ``    score =``; may be empty
     baselines: Mapping[str, str]  # name -> source of a complete, well-known heuristic
 
     def instances(

@@ -20,6 +20,7 @@ from coevo.problems.base import (
     Arrays,
     ArraySpec,
     BadOutput,
+    Feature,
     Heuristic,
     Infeasible,
     Instances,
@@ -53,21 +54,56 @@ TASK = (
     "possible. Choosing the nearest node each time is easy but leaves long edges for the end."
 )
 
+# As arrays with one number per unvisited node, so that rules need no loop and no second axis.
+OPENING = "    near = distance_matrix[current_node, unvisited_nodes]\n"
+RULE = "    score ="
+_AMONG = "distance_matrix[np.ix_(unvisited_nodes, unvisited_nodes)]"
 FEATURES = (
-    "the distance from the candidate back to the destination",
-    "the mean distance from the candidate to the other unvisited nodes",
-    "the distance from the candidate to its nearest other unvisited node",
-    "the regret: second nearest minus nearest unvisited neighbour of the candidate",
-    "a two-step look-ahead: distance to the candidate plus the best onward distance from it",
-    "how isolated the candidate is: nodes that are far from all others should not be left behind",
-    "the share of nodes still unvisited, so that the weights change during the tour",
-    "the centroid distance: the candidate's mean distance to all nodes of the matrix",
-    "the detour: current to candidate plus candidate to destination minus current to destination",
-    "the rank of the current node among the candidate's own nearest neighbours",
-    "the local density: how many unvisited nodes lie within a radius of the candidate",
-    "a three-step greedy look-ahead from the candidate through unvisited nodes",
-    "the spread (standard deviation) of distances from the candidate to unvisited nodes",
-    "the savings of linking the candidate directly instead of through the destination",
+    Feature(
+        "the distance from the candidate back to the destination",
+        "    back = distance_matrix[destination_node, unvisited_nodes]",
+    ),
+    Feature(
+        "the mean distance from the candidate to the unvisited nodes",
+        f"    mean = {_AMONG}.mean(axis=1)",
+    ),
+    Feature(
+        "the distance from the candidate to its nearest other unvisited node",
+        f"    onward = np.sort({_AMONG}, axis=1)[:, 1]",
+    ),
+    Feature(
+        "the distance from the candidate to the farthest unvisited node",
+        f"    farthest = {_AMONG}.max(axis=1)",
+    ),
+    Feature(
+        "the spread of the distances from the candidate to the unvisited nodes",
+        f"    spread = {_AMONG}.std(axis=1)",
+    ),
+    Feature(
+        "how crowded it is round the candidate",
+        f"    crowd = ({_AMONG} < near.mean()).mean(axis=1)",
+    ),
+    Feature(
+        "the candidate's mean distance to all nodes, visited or not",
+        "    centre = distance_matrix[unvisited_nodes].mean(axis=1)",
+    ),
+    Feature(
+        "the share of nodes still unvisited, so that weights change during the tour",
+        "    left = len(unvisited_nodes) / len(distance_matrix)",
+    ),
+    Feature(
+        "the detour: current to candidate to destination, less current to destination",
+        "    detour = near + distance_matrix[unvisited_nodes, destination_node]"
+        " - distance_matrix[current_node, destination_node]",
+    ),
+    Feature(
+        "the rank of the candidate by its distance",
+        "    rank = np.arange(len(unvisited_nodes)) / len(unvisited_nodes)",
+    ),
+    Feature("a look-ahead of two steps: to the candidate and on to the best node after it"),
+    Feature("a greedy look-ahead of three steps through unvisited nodes"),
+    Feature("the regret: how much worse the second nearest node is than the nearest"),
+    Feature("whether leaving the candidate for later would strand it, far from all others"),
 )
 
 _HEAD = "import numpy as np\n\n\n" + TEMPLATE
@@ -167,6 +203,8 @@ class TSP:
     template = TEMPLATE
     task = TASK
     features = FEATURES
+    opening = OPENING
+    rule = RULE
     baselines: Mapping[str, str] = MappingProxyType(BASELINES)
 
     def instances(

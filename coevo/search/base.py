@@ -15,6 +15,8 @@ class Search(Protocol):
     on, random state included: ``restore(state())`` on a fresh object gives the same future.
     """
 
+    settings: Any  # of this method, a frozen dataclass
+
     def ask(self, budget_left: int) -> list[Proposal]:
         """The next batch, 1 … ``budget_left`` proposals: they are written and run together."""
         ...

@@ -14,9 +14,10 @@ from types import MappingProxyType
 import numpy as np
 
 from coevo.attempt import Prompt, Proposal
-from coevo.problems.base import Problem
+from coevo.problems.base import Feature, Problem
 from coevo.search.individual import Individual
-from coevo.search.regrowth import condensed, first_statements, opening, up_to_changed_number
+from coevo.search.opening import begin, draw, in_words
+from coevo.search.regrowth import condensed, first_statements, up_to_changed_number
 from coevo.search.tried import Tried
 from coevo.search.wording import (
     EDIT,
@@ -29,6 +30,7 @@ from coevo.search.wording import (
     Wording,
 )
 
+OPENED = ("i1", "e1", "e2")  # operators whose reply may begin by naming features
 PARENTS = MappingProxyType({"i1": 0, "e1": 2, "e2": 2, "m1": 1, "m2": 1})  # that each one takes
 
 
@@ -42,15 +44,22 @@ def propose(
     continues: bool = True,
 ) -> Proposal:
     """A finished proposal. ``continues``: the reply may be begun for the model."""
-    feature = edit = ""
-    if operator in EDITS and rng.random() < wording.edit:
+    named: list[Feature] = []  # features that the reply begins with
+    edit = feature = ""
+    if continues and operator in OPENED and rng.random() < wording.opening:
+        named = draw(problem, wording.mixed, rng)
+    if named:
+        feature = in_words(named)
+    elif operator in EDITS and rng.random() < wording.edit:
         edit = str(rng.choice(EDITS[operator]))
     elif operator in wording.ingredient_for and rng.random() < wording.ingredient:
-        feature = str(rng.choice(problem.features))
+        feature = problem.features[int(rng.integers(len(problem.features)))].words
     prompt = Prompt(
         system=SYSTEM,
         user=_user(operator, problem, parents, tried, wording, feature, edit, continues),
-        begun=_begun(operator, problem, parents, wording, feature, edit, rng) if continues else "",
+        begun=_begun(operator, problem, parents, wording, named, feature, edit, rng)
+        if continues
+        else "",
         function=problem.function,
     )
     return Proposal(operator, tuple(parent.number for parent in parents), prompt)
@@ -103,12 +112,13 @@ def _begun(
     problem: Problem,
     parents: Sequence[Individual],
     wording: Wording,
+    named: Sequence[Feature],
     feature: str,
     edit: str,
     rng: np.random.Generator,
 ) -> str:
     """The start of the reply: fence, import, signature, idea; by the wording's shares also lines
-    of a baseline before the idea, or of the parent after it.
+    that name features before the idea, or the parent's lines after it.
     """
     head = f"```python\nimport numpy as np\n\n\n{signature(problem.template)}\n"
     idea = wording.idea.format(feature=feature) if feature else ""
@@ -118,14 +128,8 @@ def _begun(
     elif operator == "m2" and rng.random() < wording.parameter:
         if body := up_to_changed_number(parents[0].code, problem.function, rng):
             return f"{head}    # Idea: {_changed(parents[0].idea, 'other parameters')}\n{body}"
-    elif operator in ("i1", "e1", "e2") and rng.random() < wording.opening:
-        openings = [opening(code, problem.function) for code in problem.baselines.values()]
-        if openings := [found for found in openings if found[0]]:
-            before, rule = openings[int(rng.integers(len(openings)))]
-            if wording.rule and rule and idea:
-                indent = before[before.rfind("\n") + 1 :]
-                return f"{head}{before}# Idea:{idea}.\n{indent}{rule}"
-            return f"{head}{before}# Idea:{idea}"
+    elif named:
+        return head + begin(problem, named, idea, wording.rule)
     return f"{head}    # Idea:{idea}"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 import warnings
 
 import numpy as np
@@ -29,24 +28,6 @@ def condensed(code: str, function: str) -> str:
             for arg in node.args.args:
                 arg.annotation = None
     return ast.unparse(tree)
-
-
-def opening(code: str, function: str) -> tuple[str, str]:
-    """The lines of the function's body before its rule, and how the rule itself starts.
-
-    The rule is the first line that holds a parameter. The lines before it name the quantities that
-    a rule may weigh, and end with its indentation; its start goes as far as the first ``=``, or is
-    empty. Both are empty if there is no parameter, or nothing before it.
-    """
-    lines = _lines(code, function)
-    numbers = _numbers(lines)
-    row = min((row for row, _, _ in numbers), default=0)
-    if row == 0:
-        return "", ""
-    rule = lines[row].lstrip()
-    assigned = re.match(r"\w+ =", rule)
-    before = "\n".join([*lines[:row], " " * (len(lines[row]) - len(rule))])
-    return before, assigned[0] if assigned else ""
 
 
 def first_statements(code: str, function: str, rng: np.random.Generator) -> str:

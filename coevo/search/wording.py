@@ -71,7 +71,8 @@ class Wording:
     code_for: tuple[str, ...] = ("e1", "e2", "m1", "m2")  # operators shown their parents' code
     regrow: float = 0.0  # share of m1 whose reply begins with the parent's first statements
     parameter: float = 0.0  # share of m2 whose reply begins with the parent up to a changed number
-    opening: float = 0.0  # share of i1, e1 and e2 whose reply begins as one of the baselines does
+    opening: float = 0.0  # share of i1, e1 and e2 whose reply begins by naming the drawn features
+    mixed: int = 3  # features drawn for an opening, at most
     rule: bool = False  # with an opening: the idea is given, and the reply begins with the rule too
     lines: int = 20  # of code, at most, as asked for
 

@@ -2,14 +2,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from coevo.attempt import Proposal
 from coevo.problems.base import Problem
 from coevo.search.individual import Individual
 from coevo.search.operators import PARENTS, propose, signature
-from coevo.search.regrowth import opening
 from coevo.search.tried import Tried
 from coevo.search.wording import PRESETS, Wording
 from coevo.streams import stream
@@ -83,10 +84,10 @@ def test_prompts_share_their_beginning(problem: Problem) -> None:
 def test_ingredients_vary(problem: Problem) -> None:
     wording = Wording(ingredient=1.0, idea=" weigh {feature} and")
     prompts = [proposal(problem, "i1", wording, seed=s).prompt for s in range(40)]
-    drawn = {f for f in problem.features for p in prompts if f in p.user}
+    drawn = {f.words for f in problem.features for p in prompts if f.words in p.user}
     assert len(drawn) > 8
     for prompt in prompts:
-        feature = next(f for f in problem.features if f in prompt.user)
+        feature = next(f.words for f in problem.features if f.words in prompt.user)
         assert prompt.begun.endswith(f"# Idea: weigh {feature} and")
     none = proposal(problem, "m2", wording).prompt
     assert none.begun.endswith("# Idea:")
@@ -108,25 +109,34 @@ def test_m1_goes_on_from_its_parents_first_statements(problem: Problem) -> None:
 
 
 @pytest.mark.parametrize("operator", ["i1", "e1", "e2"])
-def test_a_new_one_begins_as_a_baseline_does(problem: Problem, operator: str) -> None:
-    begun = proposal(problem, operator, Wording(opening=1.0)).prompt.begun
-    openings = [opening(code, problem.function)[0] for code in problem.baselines.values()]
-    assert begun.split("-> int:\n")[1].removesuffix("# Idea:") in openings
-    wording = Wording(opening=1.0, rule=True, ingredient=1.0, idea=" weigh {feature}")
-    begun = proposal(problem, operator, wording).prompt.begun
-    assert begun.endswith(" score =")
-    assert "# Idea: weigh " in begun
+def test_a_new_one_begins_by_naming_features(problem: Problem, operator: str) -> None:
+    wording = Wording(opening=1.0, ingredient=1.0, idea=" weigh {feature}", mixed=3)
+    prompts = [proposal(problem, operator, wording, seed=s).prompt for s in range(40)]
+    assert len({p.begun for p in prompts}) > 25
+    for prompt in prompts:
+        assert problem.opening in prompt.begun
+        named = [f for f in problem.features if f.code and f.code in prompt.begun]
+        assert 1 <= len(named) <= 3
+        assert all(f.words in prompt.begun and f.words in prompt.user for f in named)
+        assert "# Idea: weigh " in prompt.begun
+    ruled = proposal(problem, operator, replace(wording, rule=True)).prompt.begun
+    assert ruled.endswith(".\n" + problem.rule)
+    assert "named" not in proposal(problem, "m1", wording).prompt.begun
 
 
-def test_an_opening_ends_before_the_first_parameter() -> None:
-    loop = "def f(a):\n    b = np.inf\n    for x in a:\n        y = 2 * x\n        z = y * 0.5\n"
-    loop += "    return z\n"
-    assert opening(loop, "f") == (
-        "    b = np.inf\n    for x in a:\n        y = 2 * x\n        ",
-        "z =",
-    )
-    assert opening(loop.replace("0.5", "5"), "f") == ("", "")
-    assert opening("def f(a):\n    return 0.5 * a\n", "f") == ("", "")
+def test_every_feature_can_be_computed(problem: Problem) -> None:
+    """Each line as it is, at every step of a tour, gives a number or one number per node."""
+    for feature in (f for f in problem.features if f.code):
+        name = feature.code.split("=")[0].strip()
+        body = f"{problem.opening}{feature.code}\n{problem.rule} near + {name}\n"
+        code = f"{signature(problem.template)}\n{body}"
+        code += "    assert score.shape == unvisited_nodes.shape\n"
+        code += "    return unvisited_nodes[np.argmin(score)]\n"
+        namespace: dict = {"np": np}
+        exec(code, namespace)
+        instances = problem.instances("val", 12, count=2)
+        arrays = problem.rollout(namespace[problem.function], instances)
+        assert np.isfinite(problem.score(instances, arrays))
 
 
 def test_m2_goes_on_from_a_changed_number(problem: Problem) -> None:

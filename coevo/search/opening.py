@@ -1,0 +1,45 @@
+"""Begin a reply with features already named, so that the model need only write the rule.
+
+A small model knows well what to weigh and how; it fails at shapes and names. The lines that name
+the drawn features are the problem's own, tested ones; the rule, which is the heuristic, is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from coevo.problems.base import Feature, Problem
+
+
+def draw(problem: Problem, most: int, rng: np.random.Generator) -> list[Feature]:
+    """One to ``most`` of the problem's features that have code, in the problem's order.
+
+    Empty if the problem has no opening.
+    """
+    coded = [feature for feature in problem.features if feature.code]
+    if not problem.opening or not coded:
+        return []
+    count = int(rng.integers(1, min(most, len(coded)) + 1))
+    chosen = rng.choice(len(coded), size=count, replace=False)
+    return [coded[i] for i in sorted(chosen)]
+
+
+def begin(problem: Problem, features: Sequence[Feature], idea: str, rule: bool) -> str:
+    """The start of a body: the opening, the features' lines, the idea; with ``rule`` its start too.
+
+    Without ``rule`` the model goes on with the idea.
+    """
+    lines = problem.opening + "".join(f"{feature.code}\n" for feature in features)
+    if rule and problem.rule and idea:
+        return f"{lines}    # Idea:{idea}.\n{problem.rule}"
+    return f"{lines}    # Idea:{idea}"
+
+
+def in_words(features: Sequence[Feature]) -> str:
+    """``a``, ``a and b``, ``a; b; and c``; empty for none."""
+    words = [feature.words for feature in features]
+    if len(words) > 2:
+        words = ["; ".join(words[:-1]) + ";", words[-1]]
+    return " and ".join(words)
