@@ -134,6 +134,7 @@ def decode(
     cache = KVCache(forward.shape, rows_held, max(map(len, prompts)), forward.dtype)
     waiting = deque(range(len(replies)))
     rows: list[int] = []  # which reply is in which row
+    changed = True  # whether they are others than in the step before
 
     def join() -> None:
         spans = []

@@ -235,6 +235,28 @@ class Forward:
         return x
 
 
+def is_order_free(forward: Forward, rows: int) -> bool:
+    """Whether a row's keys and logits are bit-identical alone and among up to ``rows`` rows."""
+    import torch
+
+    with torch.inference_mode():
+        lengths = [CHUNK + 6] + [3 + i % 4 for i in range(1, rows)]
+        tokens = [[(7 * i + j * j) % 101 + 1 for j in range(n)] for i, n in enumerate(lengths)]
+        last = torch.full((rows,), 5)
+        positions = torch.tensor([len(t) for t in tokens])
+        cache = KVCache(forward.shape, rows, 1, forward.dtype)
+        forward.read([Span(i, 0, t) for i, t in enumerate(tokens)], cache)
+        together = forward.step(last, positions, cache)
+        for count in sorted({1, rows // 3, rows - 1} - {0, rows}):
+            alone = KVCache(forward.shape, count, 200, forward.dtype)
+            for i in range(count):
+                forward.read([Span(i, 0, tokens[i])], alone)
+            logits = forward.step(last[:count], positions[:count], alone)
+            if not torch.equal(logits, together[:count]):
+                return False
+    return True
+
+
 def _normed(x: torch.Tensor, norm: Any) -> torch.Tensor:
     from torch.nn.functional import rms_norm
 

@@ -46,8 +46,7 @@ class Overlay:
         self.rank = rank
         self.a = torch.cat(a_parts, -1).contiguous()
         self.b = torch.stack(b_parts, 1).flatten(1, 2).contiguous()
-        widths = torch.tensor(projection.widths)
-        self._part = torch.repeat_interleave(torch.arange(len(widths)), widths)
+        self._widths = projection.widths
         self._a_rows = self._b_rows = self.a[:0]
 
     def seat(self, directions: torch.Tensor) -> None:
@@ -60,14 +59,18 @@ class Overlay:
         import torch
 
         t = torch.bmm(self._b_rows, x[:, :, None]).view(len(x), -1, self.rank)
-        for j in range(self.rank):
-            y.addcmul_(self._a_rows[:, j], t[:, :, j].index_select(1, self._part))
+        start = 0
+        for part, width in enumerate(self._widths):
+            for j in range(self.rank):
+                own = self._a_rows[:, j, start : start + width]
+                y[:, start : start + width].addcmul_(own, t[:, part, j, None])
+            start += width
 
     def add_to_span(self, y: torch.Tensor, x: torch.Tensor, direction: int) -> None:
         """The same for a span of tokens that are all under one direction, in place."""
         t = (x @ self.b[direction].T).view(len(x), -1, self.rank)
         start = 0
-        for part, width in enumerate(self._part.bincount().tolist()):
+        for part, width in enumerate(self._widths):
             y[:, start : start + width] += t[:, part] @ self.a[direction, :, start : start + width]
             start += width
 

@@ -110,7 +110,8 @@ class PrefixStore:
                 cache = KVCache(
                     forward.shape, len(level), max(n.end for n, _, _ in level), forward.dtype
                 )
-                spans, below = [], []
+                spans: list[Span] = []
+                below: list[tuple[Node, int, torch.Tensor | None]] = []
                 for row, (node, start, prefix) in enumerate(level):
                     if prefix is not None:
                         start = min(start, node.end)

@@ -12,7 +12,7 @@ from coevo.attempt import Prompt
 from coevo.es.directions import Directions, Update
 from coevo.llm.base import Completion, OnCompletion, Sampling
 from coevo.llm.decode import Reply, Scope, Stream, decode
-from coevo.llm.forward import Forward
+from coevo.llm.forward import Forward, is_order_free
 from coevo.llm.overlay import Overlays
 from coevo.llm.prefix import PrefixStore
 from coevo.llm.threads import sleep_at_barriers
@@ -31,12 +31,12 @@ class TransformersModel:
     ``scope``: what low-rank directions act on, ``reply`` (from a prompt's last token on, so that
     shared prompt prefixes are read once under the base weights) or ``all`` (the whole prompt too,
     read anew under each direction). Full directions always act on everything.
+
+    ``order_free`` is tried out: it holds where the matrix kernels compute a row alike for any
+    number of rows, as oneDNN's do.
     """
 
     continues = True
-    order_free = False  # the last bits of a logit depend on the batch it is computed in
-    notice = ""
-    order_free = False
     notice = ""
 
     def __init__(
@@ -62,10 +62,12 @@ class TransformersModel:
         self.model.requires_grad_(False)
         self.forward = Forward(self.model)
         self._prefixes = PrefixStore()
-        self._residuals: dict[str, torch.Tensor] = {}
+        self.residuals: dict[str, torch.Tensor] = {}
         self._eos = _end_tokens(self.model, self.tokenizer)
         self._packed = False
         self._digest = ""
+        self._pack()
+        self.order_free = is_order_free(self.forward, batch)
 
     # Writing
 
@@ -112,9 +114,7 @@ class TransformersModel:
         overlays: Overlays | None,
         on_completion: OnCompletion | None,
     ) -> list[Completion]:
-        if not self._packed:
-            self.forward.pack()
-            self._packed = True
+        self._pack()
         return decode(
             self.forward,
             replies,
@@ -126,6 +126,11 @@ class TransformersModel:
             self.scope,
             on_completion,
         )
+
+    def _pack(self) -> None:
+        if not self._packed:
+            self.forward.pack()
+            self._packed = True
 
     def _reply(self, index: int, prompt: Prompt, seed: int) -> Reply:
         tokens = self.encode(prompt)
@@ -168,9 +173,9 @@ class TransformersModel:
         self._changed()
         for name in names:
             weight = parameters[name]
-            if name not in self._residuals:
-                self._residuals[name] = torch.zeros(weight.shape, dtype=torch.int16)
-            land(_bits(weight), self._residuals[name].numpy(), update, name)
+            if name not in self.residuals:
+                self.residuals[name] = torch.zeros(weight.shape, dtype=torch.int16)
+            land(_bits(weight), self.residuals[name].numpy(), update, name)
 
     def digest(self) -> str:
         """BLAKE2b (hex, 32 bytes) of the float32 masters, by name; kept until they change."""
@@ -179,7 +184,7 @@ class TransformersModel:
             for name, weight in sorted(self.parameters().items()):
                 state.update(f"{name} {tuple(weight.shape)}\n".encode())
                 state.update(_bits(weight).data)
-                residual = self._residuals.get(name)
+                residual = self.residuals.get(name)
                 if residual is not None and residual.any():
                     state.update(residual.numpy().data)
             self._digest = state.hexdigest()

@@ -7,7 +7,7 @@ from coevo.llm.prefix import Node, common_length, shared_prefixes
 
 def test_nested_prefixes_make_a_trie() -> None:
     a, b, c = list(range(100)), list(range(100, 140)), list(range(200, 240))
-    prompts = [a + b + [1], a + b + [2], a + c + [3], a + c + [4, 5], a + [9]]
+    prompts = [[*a, *b, 1], [*a, *b, 2], [*a, *c, 3], [*a, *c, 4, 5], [*a, 9]]
     (root,) = shared_prefixes(prompts)
     assert (root.start, root.end, sorted(root.prompts)) == (0, 100, [0, 1, 2, 3, 4])
     assert [(n.start, n.end, sorted(n.prompts)) for n in root.children] == [

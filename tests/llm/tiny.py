@@ -39,6 +39,7 @@ def make(path: Path, kind: str = "qwen2", *, tied: bool = True, chat: bool = Tru
     fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=SPECIAL[2])
     fast.chat_template = CHAT if chat else None
     fast.save_pretrained(path)
+    torch.set_num_threads(1)  # so small that threads only wait for each other
     torch.manual_seed(0)
     prefix = {"qwen2": "Qwen2", "qwen3": "Qwen3", "llama": "Llama", "mistral": "Mistral"}[kind]
     sizes: dict[str, Any] = SIZES | ({"sliding_window": None} if kind == "mistral" else {})
