@@ -142,13 +142,13 @@ def usable(text: str) -> bool:
 
 def baseline(
     ours: TransformersModel, prompts: list[Prompt], sampling: Sampling, stop_strings: bool
-) -> tuple[list[str], int, float]:
-    """Texts, new tokens and seconds of `model.generate` on the whole batch."""
+) -> tuple[list[str], int, float, float]:
+    """Texts, new tokens, clock and processor seconds of `model.generate` on the whole batch."""
     import torch
 
     tokenizer, model = ours.tokenizer, ours.model
     torch.manual_seed(0)
-    started = time.perf_counter()
+    started, cpu = time.perf_counter(), time.process_time()
     ids = [ours.encode(prompt) for prompt in prompts]
     tokenizer.padding_side = "left"
     inputs = tokenizer.pad({"input_ids": ids}, return_tensors="pt")
@@ -165,9 +165,9 @@ def baseline(
         )
     new = out[:, inputs["input_ids"].shape[1] :]
     texts = tokenizer.batch_decode(new, skip_special_tokens=True)
-    seconds = time.perf_counter() - started
+    seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
     pad = tokenizer.pad_token_id
-    return texts, int((new != pad).sum()), seconds
+    return texts, int((new != pad).sum()), seconds, cpu
 
 
 def forward_seconds(model: TransformersModel, rows: int, length: int) -> float:
@@ -186,10 +186,11 @@ def forward_seconds(model: TransformersModel, rows: int, length: int) -> float:
     return sorted(seconds)[len(seconds) // 2]
 
 
-def rate(texts: list[str], tokens: int, seconds: float) -> dict[str, float]:
+def rate(texts: list[str], tokens: int, seconds: float, cpu: float) -> dict[str, float]:
     good = sum(map(usable, texts))
     return {
         "seconds": round(seconds, 2),
+        "cpu_seconds": round(cpu, 2),  # steadier than the clock on a busy machine
         "tokens": tokens,
         "tokens_per_s": round(tokens / seconds, 2),
         "usable": good,
@@ -202,10 +203,12 @@ def timed(
     prompts: list[Prompt],
     sampling: Sampling,
     directions: Directions | None = None,
-) -> tuple[list[Completion], float]:
+) -> tuple[list[Completion], float, float]:
+    """Completions, wall-clock seconds and processor seconds."""
     started = time.perf_counter()
+    cpu = time.process_time()
     done = model.generate(prompts, sampling, range(len(prompts)), directions)
-    return done, time.perf_counter() - started
+    return done, time.perf_counter() - started, time.process_time() - cpu
 
 
 def report(args: argparse.Namespace) -> Iterator[tuple[str, object]]:
@@ -217,20 +220,20 @@ def report(args: argparse.Namespace) -> Iterator[tuple[str, object]]:
     model.generate(eoh_prompts(1), Sampling(max_new_tokens=1), [0])  # pack weights, warm up
     model.forget_prefixes()
     yield "prompt_tokens", sum(len(model.encode(prompt)) for prompt in prompts)
-    done, seconds = timed(model, prompts, sampling)
-    ours = rate([c.text for c in done], sum(c.tokens for c in done), seconds)
+    done, seconds, cpu = timed(model, prompts, sampling)
+    ours = rate([c.text for c in done], sum(c.tokens for c in done), seconds, cpu)
     yield "ours", ours
     yield "ours_finish", {f: sum(c.finish == f for c in done) for f in ("stop", "eos", "length")}
     model.forget_prefixes()
-    _, prefill = timed(model, prompts, Sampling(max_new_tokens=1))
+    _, prefill, _ = timed(model, prompts, Sampling(max_new_tokens=1))
     yield "prefill_share", round(prefill / seconds, 3)
     step = forward_seconds(model, count, 700)
     yield "forward_only_tokens_per_s", round(count / step, 1)
     if args.directions:
         directions = Directions("lowrank", tuple(range(count)), 1e-3, 1)
         model.forget_prefixes()
-        done, seconds = timed(model, prompts, sampling, directions)
-        yield "lowrank", rate([c.text for c in done], sum(c.tokens for c in done), seconds)
+        done, seconds, cpu = timed(model, prompts, sampling, directions)
+        yield "lowrank", rate([c.text for c in done], sum(c.tokens for c in done), seconds, cpu)
     theirs = rate(*baseline(model, prompts, sampling, args.stop_strings))
     yield "model_generate", theirs
     yield "tokens_per_s_ratio", round(ours["tokens_per_s"] / theirs["tokens_per_s"], 3)

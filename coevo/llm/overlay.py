@@ -58,7 +58,7 @@ class Overlay:
         """Add to y [rows, out] what the seated directions make of x [rows, in], in place."""
         import torch
 
-        t = torch.bmm(self._b_rows, x[:, :, None]).view(len(x), -1, self.rank)
+        t = torch.linalg.vecdot(self._b_rows, x[:, None]).view(len(x), -1, self.rank)
         start = 0
         for part, width in enumerate(self._widths):
             for j in range(self.rank):
