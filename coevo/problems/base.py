@@ -57,8 +57,8 @@ class ArraySpec:
 @dataclass(frozen=True)
 class Feature:
     """Something that a heuristic may weigh: in words, for a prompt, and as code, so that a reply
-    can be begun with it. ``code`` is a line of the function's body, indented, that gives the
-    quantity a name; empty if there is no such line.
+    can be begun with it. ``code`` is a statement that gives the quantity a name; empty if
+    one statement can't.
     """
 
     words: str
@@ -77,7 +77,7 @@ class Problem(Protocol):
     task: str  # what is asked, in words, for the prompt
     features: tuple[Feature, ...]  # what a heuristic may weigh
     opening: str  # first lines of a body that weighs features: what any rule needs; may be empty
-    rule: str  # how the rule after those features starts, as ``    score =``; may be empty
+    rule: str  # the rule after the features starts, indented as they are: ``    cost =``
     baselines: Mapping[str, str]  # name -> source of a complete, well-known heuristic
 
     def instances(

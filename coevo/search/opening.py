@@ -31,10 +31,11 @@ def begin(problem: Problem, features: Sequence[Feature], idea: str, rule: bool) 
 
     Without ``rule`` the model goes on with the idea.
     """
-    lines = problem.opening + "".join(f"{feature.code}\n" for feature in features)
-    if rule and problem.rule and idea:
-        return f"{lines}    # Idea:{idea}.\n{problem.rule}"
-    return f"{lines}    # Idea:{idea}"
+    indent = problem.rule[: len(problem.rule) - len(problem.rule.lstrip())]
+    lines = problem.opening + "".join(f"{indent}{feature.code}\n" for feature in features)
+    if rule and idea:
+        return f"{lines}{indent}# Idea:{idea}.\n{problem.rule}"
+    return f"{lines}{indent}# Idea:{idea}"
 
 
 def in_words(features: Sequence[Feature]) -> str:

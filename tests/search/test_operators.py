@@ -10,6 +10,7 @@ import pytest
 from coevo.attempt import Proposal
 from coevo.problems.base import Problem
 from coevo.search.individual import Individual
+from coevo.search.opening import begin
 from coevo.search.operators import PARENTS, propose, signature
 from coevo.search.tried import Tried
 from coevo.search.wording import PRESETS, Wording
@@ -128,10 +129,10 @@ def test_every_feature_can_be_computed(problem: Problem) -> None:
     """Each line as it is, at every step of a tour, gives a number or one number per node."""
     for feature in (f for f in problem.features if f.code):
         name = feature.code.split("=")[0].strip()
-        body = f"{problem.opening}{feature.code}\n{problem.rule} near + {name}\n"
-        code = f"{signature(problem.template)}\n{body}"
-        code += "    assert score.shape == unvisited_nodes.shape\n"
-        code += "    return unvisited_nodes[np.argmin(score)]\n"
+        code = f"{signature(problem.template)}\n"
+        code += begin(problem, [feature], " weigh it", rule=True) + f" + {name}\n"
+        code += "        if cost < lowest_cost:\n            best_node, lowest_cost = node, cost\n"
+        code += "    return best_node\n"
         namespace: dict = {"np": np}
         exec(code, namespace)
         instances = problem.instances("val", 12, count=2)
