@@ -16,6 +16,7 @@ from coevo.attempt import Prompt
 from coevo.es.directions import Directions, Update
 from coevo.es.update import apply_full, apply_lowrank, master
 from coevo.llm.base import Completion, EvolvableModel, Sampling
+from coevo.llm.models import locate, pulled
 from coevo.llm.transformers import TransformersModel
 from tests.llm import tiny
 
@@ -222,3 +223,19 @@ def test_a_model_without_a_chat_format_gets_plain_text(tmp_path: Path) -> None:
 def fresh_digest(model: TransformersModel) -> str:
     model._digest = ""  # take it from the weights, not from memory
     return model.digest()
+
+
+@pytest.mark.skipif(not pulled("smollm2-135m"), reason="coevo models pull smollm2-135m")
+def test_a_real_model_writes_alike_in_any_batch() -> None:
+    path = locate("smollm2-135m")
+    begun = "```python\ndef add(a, b):\n    return"
+    prompts = [
+        Prompt(f"Write a function that adds {i} numbers.", "", begun, "add") for i in (2, 3)
+    ] * 2
+    sampling = Sampling(max_new_tokens=40, temperature=0.3)
+    model = TransformersModel(path, name="smollm2-135m", batch=4, threads=2)
+    assert model.order_free
+    together = model.generate(prompts, sampling, [1, 2, 3, 4])
+    assert any("a + b" in c.text for c in together)
+    alone = TransformersModel(path, name="alone", batch=1)
+    assert texts(alone.generate(prompts[1:2], sampling, [2])) == texts(together[1:2])
