@@ -236,7 +236,7 @@ class Forward:
 
 
 def is_order_free(forward: Forward, rows: int) -> bool:
-    """Whether a row's keys and logits are bit-identical alone and among up to ``rows`` rows."""
+    """Whether a row is bit-identical alone, among up to ``rows`` rows and with its prompt split."""
     import torch
 
     with torch.inference_mode():
@@ -253,6 +253,14 @@ def is_order_free(forward: Forward, rows: int) -> bool:
                 forward.read([Span(i, 0, tokens[i])], alone)
             logits = forward.step(last[:count], positions[:count], alone)
             if not torch.equal(logits, together[:count]):
+                return False
+        first = tokens[0]
+        for split in (1, 37, CHUNK, len(first) - 1):  # where prompts that share a prefix part
+            parted = KVCache(forward.shape, 1, 200, forward.dtype)
+            forward.read([Span(0, 0, first[:split])], parted)
+            forward.read([Span(0, split, first[split:])], parted)
+            reach = slice(0, len(first))
+            if not torch.equal(parted.data[:, :, 0, :, reach], cache.data[:, :, 0, :, reach]):
                 return False
     return True
 
