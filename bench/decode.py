@@ -218,20 +218,17 @@ def report(args: argparse.Namespace) -> Iterator[tuple[str, object]]:
     path = locate(args.model)
     model = TransformersModel(path, name=args.model, batch=32)
     model.generate(eoh_prompts(1), Sampling(max_new_tokens=1), [0])  # pack weights, warm up
-    model.forget_prefixes()
     yield "prompt_tokens", sum(len(model.encode(prompt)) for prompt in prompts)
     done, seconds, cpu = timed(model, prompts, sampling)
     ours = rate([c.text for c in done], sum(c.tokens for c in done), seconds, cpu)
     yield "ours", ours
     yield "ours_finish", {f: sum(c.finish == f for c in done) for f in ("stop", "eos", "length")}
-    model.forget_prefixes()
     _, prefill, _ = timed(model, prompts, Sampling(max_new_tokens=1))
     yield "prefill_share", round(prefill / seconds, 3)
     step = forward_seconds(model, count, 700)
     yield "forward_only_tokens_per_s", round(count / step, 1)
     if args.directions:
         directions = Directions("lowrank", tuple(range(count)), 1e-3, 1)
-        model.forget_prefixes()
         done, seconds, cpu = timed(model, prompts, sampling, directions)
         yield "lowrank", rate([c.text for c in done], sum(c.tokens for c in done), seconds, cpu)
     theirs = rate(*baseline(model, prompts, sampling, args.stop_strings))

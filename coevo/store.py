@@ -11,9 +11,10 @@ Every statement is its own transaction unless grouped; SQLite's write-ahead log 
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -87,12 +88,13 @@ class RunStore:
         """Make a new database. Raises `StoreError` if there is one already."""
         if path.exists():
             raise StoreError(f"{path} exists already; resume it or choose another directory")
-        store = cls(_connect(path), path)
-        with store._transaction() as db:
-            for statement in _SCHEMA.split(";"):
-                db.execute(statement)
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+        with closing(sqlite3.connect(unfinished)) as db:
+            db.executescript(_SCHEMA)
             db.execute("INSERT INTO facts VALUES ('format', ?)", (str(FORMAT),))
-        return store
+            db.commit()
+        os.replace(unfinished, path)  # there is never a database without its tables
+        return cls(_connect(path), path)
 
     @classmethod
     def open(cls, path: Path) -> RunStore:

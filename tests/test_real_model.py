@@ -1,6 +1,6 @@
-"""The main job, small, on a real model (SmolLM2-135M), weights evolving: run, kill, resume, replay.
+"""The main job, small, on the default model, weights evolving: run, kill, resume, replay.
 
-The first run fetches the model, some 90 MB; a download takes as long as it takes.
+The first run fetches the model, half a GB; a download takes as long as it takes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from coevo.llm.transformers import TransformersModel
 from coevo.store import RunStore
 from tests.test_resume import content
 
-MODEL = "smollm2-135m"
+MODEL = "qwen2.5-coder-0.5b"
 JOB = ("run", "--model", MODEL, "--n", 20, "--budget", 28, "--seed", 4, "--timeout", 5)
 
 
@@ -32,7 +32,7 @@ def small(coevo):
     """Settings that make a generation of eight."""
     (coevo.directory / "small.toml").write_text(
         "seed = 4\n[search_settings]\ninitial = 12\noffspring = 2\npopulation = 4\n"
-        "[sampling]\nmax_new_tokens = 64\n"
+        "[sampling]\nmax_new_tokens = 80\n"
     )
     return coevo
 

@@ -20,7 +20,7 @@ from coevo.llm.ending import code_end
 from coevo.llm.forward import Forward, Span
 from coevo.llm.kv import KVCache
 from coevo.llm.nucleus import sample
-from coevo.llm.prefix import PrefixStore
+from coevo.llm.prefix import Prefixes
 from coevo.llm.uniforms import uniforms
 
 if TYPE_CHECKING:
@@ -106,7 +106,6 @@ def decode(
     sampling: Sampling,
     eos: frozenset[int],
     batch: int,
-    prefixes: PrefixStore,
     overlays: Overlays | None = None,
     scope: Scope = "reply",
     on_completion: Callable[[int, Completion], None] | None = None,
@@ -126,7 +125,7 @@ def decode(
     alone = overlays is not None and scope == "all"
     started = time.perf_counter()
     if not alone:
-        prefixes.read(forward, prompts)
+        prefixes = Prefixes(forward, prompts)
         share = (time.perf_counter() - started) / len(replies)
         for reply in replies:
             reply.seconds += share

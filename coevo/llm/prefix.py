@@ -84,29 +84,23 @@ def common_length(a: Sequence[int], b: Sequence[int]) -> int:
     return count
 
 
-class PrefixStore:
-    """Keys and values of prefixes that have been read under the present weights.
+class Prefixes:
+    """Keys and values of what the prompts of one call share.
 
-    Those that the prompts of one call share stay until the next call, since a task's prompts nearly
-    always begin alike. `clear` it whenever the weights change.
+    They are not kept for the next call: how a prompt is split into prefixes shows in the last bits
+    of its keys, so a reply would depend on what was asked before, and a resumed run would differ.
     """
 
-    def __init__(self) -> None:
-        self._entries: list[tuple[Sequence[int], torch.Tensor]] = []
-
-    def clear(self) -> None:
-        self._entries = []
-
-    def read(self, forward: Forward, prompts: Sequence[Sequence[int]]) -> None:
-        """Read what the prompts share, level by level of their trie, and forget all else."""
+    def __init__(self, forward: Forward, prompts: Sequence[Sequence[int]]) -> None:
+        """Read what the prompts share, level by level of their trie."""
         import torch
 
-        entries: list[tuple[Sequence[int], torch.Tensor]] = []
-        roots = shared_prefixes(prompts)
-        level = [(node, *self._longest(prompts[node.prompts[0]])) for node in roots]
+        self._entries: list[tuple[Sequence[int], torch.Tensor]] = []
+
+        level: list[tuple[Node, int, torch.Tensor | None]]
+        level = [(node, 0, None) for node in shared_prefixes(prompts)]
         with torch.inference_mode():
             while level:
-                self._entries = entries
                 cache = KVCache(
                     forward.shape, len(level), max(n.end for n, _, _ in level), forward.dtype
                 )
@@ -114,19 +108,14 @@ class PrefixStore:
                 below: list[tuple[Node, int, torch.Tensor | None]] = []
                 for row, (node, start, prefix) in enumerate(level):
                     if prefix is not None:
-                        start = min(start, node.end)
                         cache.fill(row, prefix[..., :start, :])
-                    if start < node.end:
-                        tokens = prompts[node.prompts[0]][start : node.end]
-                        spans.append(Span(row, start, tokens))
-                if spans:
-                    forward.read(spans, cache)
+                    spans.append(Span(row, start, prompts[node.prompts[0]][start : node.end]))
+                forward.read(spans, cache)
                 for row, (node, _, _) in enumerate(level):
                     held = cache.read(row, node.end)
-                    entries.append((prompts[node.prompts[0]][: node.end], held))
+                    self._entries.append((prompts[node.prompts[0]][: node.end], held))
                     below += [(child, node.end, held) for child in node.children]
                 level = below
-        self._entries = entries
 
     def fill(self, cache: KVCache, row: int, prompt: Sequence[int]) -> int:
         """Put the longest known prefix of a prompt into a row; returns its length in tokens."""

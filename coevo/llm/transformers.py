@@ -14,7 +14,6 @@ from coevo.llm.base import Completion, OnCompletion, Sampling
 from coevo.llm.decode import Reply, Scope, Stream, decode
 from coevo.llm.forward import Forward, is_order_free
 from coevo.llm.overlay import Overlays
-from coevo.llm.prefix import PrefixStore
 from coevo.llm.threads import sleep_at_barriers
 
 if TYPE_CHECKING:
@@ -51,7 +50,9 @@ class TransformersModel:
         sleep_at_barriers()
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
+        from transformers.utils import logging
 
+        logging.disable_progress_bar()
         if batch < 1:
             raise ValueError(f"batch must be at least 1, got {batch}")
         if threads is not None:
@@ -61,7 +62,6 @@ class TransformersModel:
         self.model: Any = AutoModelForCausalLM.from_pretrained(path, dtype=torch.bfloat16).eval()
         self.model.requires_grad_(False)
         self.forward = Forward(self.model)
-        self._prefixes = PrefixStore()
         self.residuals: dict[str, torch.Tensor] = {}
         self._eos = _end_tokens(self.model, self.tokenizer)
         self._packed = False
@@ -121,7 +121,6 @@ class TransformersModel:
             sampling,
             self._eos,
             self.batch,
-            self._prefixes,
             overlays,
             self.scope,
             on_completion,
@@ -212,14 +211,9 @@ class TransformersModel:
                 weight.copy_(kept[name])
             self._changed()
 
-    def forget_prefixes(self) -> None:
-        """Drop the prompt prefixes kept from the last call; they will be read again."""
-        self._prefixes.clear()
-
     def _changed(self) -> None:
         self._packed = False
         self._digest = ""
-        self._prefixes.clear()
 
 
 def _bits(weight: torch.Tensor) -> np.ndarray:
