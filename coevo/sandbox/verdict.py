@@ -23,4 +23,4 @@ class Verdict:
     arrays: Mapping[str, np.ndarray] | None = field(default=None, repr=False)
     output: str = ""  # captured stdout and stderr, capped
     seconds: float = 0.0  # wall-clock time in the sandbox
-    counted: Mapping[str, int] = field(default_factory=dict)  # uses of the NumPy 1 compatibility layer
+    counted: Mapping[str, int] = field(default_factory=dict)  # uses of old NumPy names
