@@ -15,7 +15,7 @@ from coevo.es.directions import Directions, Update
 class Sampling:
     """How to decode."""
 
-    max_new_tokens: int = 384  # upper limit of a reply
+    max_new_tokens: int = 256  # upper limit of a reply
     temperature: float = 1.0  # > 0; divides the logits
     top_p: float = 0.98  # nucleus: smallest set of tokens with at least this mass, (0, 1]
     min_p: float = 0.0  # drop tokens below this share of the likeliest one's probability, [0, 1)

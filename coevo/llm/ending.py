@@ -3,8 +3,8 @@
 A reply ends with the first code block that holds the function asked for: at the block's closing
 fence or, since models that continue a begun reply often go on in the same block, before the first
 top-level statement after the function that is not part of a program of functions: ``print(…)``,
-an assignment, ``if __name__``, ``# Example usage``, prose. Helper functions, classes, decorators,
-imports and ordinary comments belong to the program and do not end it.
+an assignment, ``if __name__``, ``# Example usage``, prose, or a function that nothing has called.
+Helpers, decorators, imports and ordinary comments belong to the program and do not end it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _FENCE = re.compile(r"[ \t]*```")
 _START = re.compile(r"(import|from|def|class|async|@)\b|@")
 _BELONGS = re.compile(r"(def|class|async|import|from)\b|@|[)\]}]")
+_DEFINITION = re.compile(r"(?:async\s+)?(def|class)\s+(\w+)\s*[(:]")
 _DEMO = re.compile(
     r"#+\s*(example|sample|usage|test|demo|driver|main\b|run\b|call\b|print|output|end of)", re.I
 )
@@ -47,9 +48,9 @@ def code_end(begun: str, text: str, function: str) -> int | None:
         else:
             if opened is None and not fenced and _START.match(line):
                 opened = position
-            if defined and opened is not None and position >= len(begun) and _ends(line):
+            if defined and opened is not None and position >= len(begun):
                 code = reply[opened:position]
-                if _parses(code):
+                if _ends(line, code, function) and _parses(code):
                     return max(0, len(code.rstrip()) + opened - len(begun))
             defined = defined or (opened is not None and define.match(line) is not None)
         position += len(line)
@@ -61,8 +62,14 @@ def code_is_complete(begun: str, text: str, function: str) -> bool:
     return code_end(begun, text, function) is not None
 
 
-def _ends(line: str) -> bool:
-    """Whether a line after the function starts something that is no part of the program."""
+def _ends(line: str, code: str, function: str) -> bool:
+    """Whether a line after the function starts something that is no part of the program.
+
+    Another function or class is one if the code before it mentions its name: a helper. A test of
+    the function, or the function once more, is not.
+    """
+    if made := _DEFINITION.match(line):
+        return made[2] == function or not re.search(rf"\b{made[2]}\b", code)
     if line[0].isspace() or not _SETTLED.match(line) or _BELONGS.match(line):
         return False
     return line[0] != "#" or _DEMO.match(line) is not None

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from coevo.problems.base import Feature, Problem
+from coevo.search.rule import features_of
 
 
 def draw(problem: Problem, most: int, rng: np.random.Generator) -> list[Feature]:
@@ -24,6 +25,19 @@ def draw(problem: Problem, most: int, rng: np.random.Generator) -> list[Feature]
     count = int(rng.integers(1, min(most, len(coded)) + 1))
     chosen = rng.choice(len(coded), size=count, replace=False)
     return [coded[i] for i in sorted(chosen)]
+
+
+def mix(problem: Problem, codes: Sequence[str], rng: np.random.Generator) -> list[Feature]:
+    """Features of several programs, one to three of all that any of them names, in the problem's
+    order; empty if they name none.
+    """
+    named = [features_of(problem, code) for code in codes]
+    union = [feature for feature in problem.features if any(feature in one for one in named)]
+    if not problem.opening or not union:
+        return []
+    count = int(rng.integers(1, min(3, len(union)) + 1))
+    chosen = rng.choice(len(union), size=count, replace=False)
+    return [union[i] for i in sorted(chosen)]
 
 
 def begin(problem: Problem, features: Sequence[Feature], idea: str, rule: bool) -> str:

@@ -16,8 +16,9 @@ import numpy as np
 from coevo.attempt import Prompt, Proposal
 from coevo.problems.base import Feature, Problem
 from coevo.search.individual import Individual
-from coevo.search.opening import begin, draw, in_words
+from coevo.search.opening import begin, draw, in_words, mix
 from coevo.search.regrowth import condensed, first_statements, up_to_changed_number
+from coevo.search.rule import new_idea, new_parameter
 from coevo.search.tried import Tried
 from coevo.search.wording import (
     EDIT,
@@ -47,7 +48,9 @@ def propose(
     named: list[Feature] = []  # features that the reply begins with
     edit = feature = ""
     if continues and operator in OPENED and rng.random() < wording.opening:
-        named = draw(problem, wording.mixed, rng)
+        if operator == "e2" and rng.random() < wording.inherit:
+            named = mix(problem, [parent.code for parent in parents], rng)
+        named = named or draw(problem, wording.mixed, rng)
     if named:
         feature = in_words(named)
     elif operator in EDITS and rng.random() < wording.edit:
@@ -123,10 +126,16 @@ def _begun(
     head = f"```python\nimport numpy as np\n\n\n{signature(problem.template)}\n"
     idea = wording.idea.format(feature=feature) if feature else ""
     if operator == "m1" and rng.random() < wording.regrow:
-        if body := first_statements(parents[0].code, problem.function, rng):
+        code = parents[0].code
+        added = next((f for f in problem.features if f.words == feature), None)
+        body = new_idea(problem, code, added, rng) or first_statements(code, problem.function, rng)
+        if body:
             return f"{head}    # Idea: {_changed(parents[0].idea, edit or feature)}\n{body}"
     elif operator == "m2" and rng.random() < wording.parameter:
-        if body := up_to_changed_number(parents[0].code, problem.function, rng):
+        code = parents[0].code
+        body = new_parameter(problem, code, rng)
+        body = body or up_to_changed_number(code, problem.function, rng)
+        if body:
             return f"{head}    # Idea: {_changed(parents[0].idea, 'other parameters')}\n{body}"
     elif named:
         return head + begin(problem, named, idea, wording.rule)

@@ -48,7 +48,7 @@ def up_to_changed_number(code: str, function: str, rng: np.random.Generator) -> 
     The number, a float literal drawn at random, is multiplied by a log-normal factor (sd 0.7). The
     text ends right after it; empty if there is no such number.
     """
-    lines = _lines(code, function)
+    lines = body_lines(code, function)
     numbers = _numbers(lines)
     if not numbers:
         return ""
@@ -58,7 +58,7 @@ def up_to_changed_number(code: str, function: str, rng: np.random.Generator) -> 
     return "\n".join([*lines[:row], line + repr(changed)])
 
 
-def _lines(code: str, function: str) -> list[str]:
+def body_lines(code: str, function: str) -> list[str]:
     """The function's body as lines, without comments, indented by four spaces."""
     return "\n".join(_indented(ast.unparse(s)) for s in _body(code, function)).split("\n")
 

@@ -69,8 +69,9 @@ class Wording:
     idea: str = ""  # start of the begun idea; "{feature}" is the drawn ingredient
     edit: float = 0.0  # share of m1 and m2 told one of EDITS
     code_for: tuple[str, ...] = ("e1", "e2", "m1", "m2")  # operators shown their parents' code
-    regrow: float = 0.0  # share of m1 whose reply begins with the parent's first statements
+    regrow: float = 0.0  # share of m1 whose reply begins with the parent up to a point in its rule
     parameter: float = 0.0  # share of m2 whose reply begins with the parent up to a changed number
+    inherit: float = 0.0  # share of e2 whose opening names its parents' features, not drawn ones
     opening: float = 0.0  # share of i1, e1 and e2 whose reply begins by naming the drawn features
     mixed: int = 3  # features drawn for an opening, at most
     rule: bool = False  # with an opening: the idea is given, and the reply begins with the rule too
@@ -99,8 +100,10 @@ PRESETS = MappingProxyType(
             rule=True,
             idea=" weigh the choices by {feature}",
             edit=0.5,
-            regrow=0.5,
-            parameter=0.7,
+            regrow=0.9,
+            parameter=0.9,
+            inherit=0.8,
+            code_for=("e2", "m1", "m2"),
         ),
         "opening-half": replace(_FEATURE, opening=0.5, edit=0.5, regrow=0.5, parameter=0.7),
         "full": replace(_BEGUN, edit=0.5, regrow=0.5, parameter=0.7, tried=6),

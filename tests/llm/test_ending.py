@@ -62,7 +62,8 @@ def test_a_statement_after_the_function_ends_the_code_and_goes(tail: str) -> Non
     ],
 )
 def test_what_may_belong_to_the_program_does_not_end_it(tail: str) -> None:
-    assert not code_is_complete(BEGUN, BODY + tail, "f")
+    calling = BODY.replace("a + b", "helper(a + A.b)")
+    assert not code_is_complete(BEGUN, calling + tail, "f")
 
 
 def test_unindented_lines_inside_strings_and_brackets_do_not_end_it() -> None:
@@ -105,7 +106,13 @@ def test_a_method_of_that_name_counts() -> None:
 
 def test_helpers_after_the_function_are_kept() -> None:
     helper = "\ndef helper(x):\n    return x\n"
-    assert code_end(BEGUN, BODY + helper + "\nprint(1)", "f") == len((BODY + helper).rstrip())
+    calling = BODY.replace("a + b", "helper(a)")
+    assert code_end(BEGUN, calling + helper + "\nprint(1)", "f") == len((calling + helper).rstrip())
+
+
+@pytest.mark.parametrize("tail", ["\ndef test_f():\n", "\ndef f(a, b):\n", "\nclass T:\n"])
+def test_functions_that_nothing_calls_are_not_waited_for(tail: str) -> None:
+    assert code_end(BEGUN, BODY + tail, "f") == len(BODY.rstrip())
 
 
 def test_nothing_that_was_begun_is_cut() -> None:
