@@ -1,7 +1,9 @@
-"""Evaluate one heuristic on one set of instances, through the same walls as in a run."""
+"""Evaluate heuristics on one set of instances, through the same walls as in a run."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from coevo.attempt import Attempt, Prompt, Proposal, Stage
@@ -24,32 +26,38 @@ class Evaluation:
     seconds: float
 
 
-def evaluate(
-    problem: Problem,
-    instances: Instances,
-    code: str,
-    limits: Limits,
-    unsafe: bool = False,
-) -> Evaluation:
-    """Run and score a complete program. Time limits grow with the number of instances."""
+@dataclass(frozen=True)
+class Evaluator:
+    """Runs and scores complete programs in a pool that is open."""
+
+    problem: Problem
+    instances: Instances
+    pool: SandboxPool
+
+    def evaluate(self, code: str) -> Evaluation:
+        proposal = Proposal("given", (), Prompt(user="", function=self.problem.function))
+        judge = Judge(self.problem, self.instances, self.pool)
+        (judged,) = judge.judge_programs([Attempt(1, 0, proposal, code=code)])
+        return Evaluation(judged.stage, judged.objective, judged.message, judged.evaluate_s)
+
+    def baseline(self) -> Evaluation:
+        """The problem's first baseline. Raises `CoevoError` if even that does not get a score."""
+        name, code = next(iter(self.problem.baselines.items()))
+        result = self.evaluate(code)
+        if result.objective is None:
+            raise CoevoError(
+                f"the baseline {name!r} of {self.problem.name} ends as {result.stage.value} "
+                f"({result.message}); run `coevo doctor`, or allow more time with --timeout"
+            )
+        return result
+
+
+@contextmanager
+def evaluator(
+    problem: Problem, instances: Instances, limits: Limits, unsafe: bool = False
+) -> Iterator[Evaluator]:
+    """An evaluator with a pool of its own; its time limit grows with the number of instances."""
     factor = max(1.0, len(instances) / TRAIN)
     limits = replace(limits, seconds=limits.seconds * factor)
-    proposal = Proposal("given", (), Prompt(user="", function=problem.function))
     with SandboxPool(problem, instances, limits, workers=1, unsafe=unsafe) as pool:
-        judge = Judge(problem, instances, pool)
-        (judged,) = judge.judge_programs([Attempt(1, 0, proposal, code=code)])
-    return Evaluation(judged.stage, judged.objective, judged.message, judged.evaluate_s)
-
-
-def baseline(
-    problem: Problem, instances: Instances, limits: Limits, unsafe: bool = False
-) -> Evaluation:
-    """The problem's first baseline. Raises `CoevoError` if even that does not get a score."""
-    name, code = next(iter(problem.baselines.items()))
-    result = evaluate(problem, instances, code, limits, unsafe)
-    if result.objective is None:
-        raise CoevoError(
-            f"the baseline {name!r} of {problem.name} ends as {result.stage.value} "
-            f"({result.message}); run `coevo doctor`, or allow more time with --timeout"
-        )
-    return result
+        yield Evaluator(problem, instances, pool)

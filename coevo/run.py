@@ -31,7 +31,7 @@ from coevo.config import RunConfig
 from coevo.error import CoevoError, UsageError
 from coevo.es import history
 from coevo.es.strategy import EvolutionStrategy
-from coevo.evaluation import Evaluation, baseline, evaluate
+from coevo.evaluation import Evaluation, Evaluator, evaluator
 from coevo.judge import Judge
 from coevo.llm.backends import backend
 from coevo.llm.base import EvolvableModel, LanguageModel
@@ -70,10 +70,8 @@ class Run:
         assert best is not None
         tests = self.problem.instances("test", self.instances.n)
         limits, unsafe = self.config.limits, self.config.unsafe_sandbox
-        return (
-            evaluate(self.problem, tests, best.code, limits, unsafe),
-            baseline(self.problem, tests, limits, unsafe),
-        )
+        with evaluator(self.problem, tests, limits, unsafe) as opened:
+            return opened.evaluate(best.code), opened.baseline()
 
     def export(self, held_out: tuple[Evaluation, Evaluation] | None = None) -> None:
         """Write what is derived from run.db: the incumbent and the weights' history."""
@@ -158,9 +156,7 @@ class _Parts:
                 unsafe=config.unsafe_sandbox,
             )
         )
-        self.baseline = baseline(
-            self.problem, self.instances, config.limits, config.unsafe_sandbox
-        )
+        self.baseline = Evaluator(self.problem, self.instances, self.pool).baseline()
         self.model = open_model(config.model, config.batch)
         if config.es.kind != "none" and not isinstance(self.model, EvolvableModel):
             raise UsageError(f"the weights of {self.model.name} cannot evolve; add --es none")

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from coevo.display import gap
 from coevo.error import UsageError
-from coevo.evaluation import Evaluation, baseline, evaluate
+from coevo.evaluation import Evaluation, evaluator
 from coevo.incumbent import incumbent
 from coevo.problems.base import Split
 from coevo.problems.registry import load
@@ -166,8 +166,9 @@ def evaluated(
         instances = problem.instances(split, n or problem.default_n, count=count)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    limits = Limits(seconds=timeout)
-    result = evaluate(problem, instances, source, limits, unsafe)
+    with evaluator(problem, instances, Limits(seconds=timeout), unsafe) as opened:
+        result = opened.evaluate(source)
+        reference = opened.baseline() if result.objective is not None else None
     record: dict[str, Any] = {
         "problem": name,
         "n": instances.n,
@@ -178,8 +179,7 @@ def evaluated(
         "objective": result.objective,
         "seconds": result.seconds,
     }
-    if result.objective is not None:
-        reference = baseline(problem, instances, limits, unsafe)
+    if result.objective is not None and reference is not None:
         assert reference.objective is not None
         record["baseline_name"] = next(iter(problem.baselines))
         record["baseline"] = reference.objective

@@ -10,13 +10,13 @@ from coevo.llm.base import LanguageModel
 
 
 def _transformers(spec: str, batch: int) -> LanguageModel:
-    from coevo.llm.models import locate
+    from coevo.llm.models import identity, locate
     from coevo.llm.progress_bar import ProgressBar
     from coevo.llm.transformers import TransformersModel
 
     with ProgressBar() as observer:
         path = locate(spec, observer)
-    return TransformersModel(path, name=spec, batch=batch)
+    return TransformersModel(path, name=f"{spec} ({identity(path)['source']})", batch=batch)
 
 
 def _scripted(spec: str, batch: int) -> LanguageModel:
