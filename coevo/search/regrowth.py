@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 
+_DEEPEST = 100  # levels of a tree; unparsing takes several stack frames for each
 _Function = ast.FunctionDef
 
 
@@ -76,12 +77,19 @@ def _numbers(lines: list[str]) -> list[tuple[int, int, float]]:
 
 
 def _tree(code: str) -> ast.Module | None:
+    """The program, or None if it is not Python or too deep to be written out again."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about escape sequences in the model's strings
-            return ast.parse(code)
+            tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+    level: list[ast.AST] = [tree]
+    for _ in range(_DEEPEST):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return tree
+    return None
 
 
 def _body(code: str, function: str) -> list[ast.stmt]:

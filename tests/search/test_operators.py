@@ -162,3 +162,19 @@ def test_regrowth_needs_the_function(problem: Problem, code: str) -> None:
 def test_the_signature_may_span_lines() -> None:
     template = 'def f(\n    a: int,\n    b: int,\n) -> int:\n    """Add."""\n'
     assert signature(template) == "def f(\n    a: int,\n    b: int,\n) -> int:"
+
+
+@pytest.mark.parametrize(
+    "deep", ["near" + " + 1.5" * 700, "-" * 700 + "near", "near" + ".T" * 700, "[" * 150 + "]" * 150]
+)
+@pytest.mark.parametrize("operator", ["e1", "e2", "m1", "m2"])
+def test_parents_too_deep_to_be_written_out_again(
+    problem: Problem, operator: str, deep: str
+) -> None:
+    code = f"{signature(problem.template)}\n    cost = {deep}\n    return unvisited_nodes[0]\n"
+    parent = Individual(1, 7.0, "deep", code, "min")
+    for seed in range(5):
+        rng = stream(seed, "test")
+        parents = [parent] * PARENTS[operator]
+        got = propose(operator, problem, parents, Tried("min"), PRESETS["opening-rule"], rng)
+        assert got.prompt.begun.startswith("```python\n")
