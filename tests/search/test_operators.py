@@ -165,7 +165,8 @@ def test_the_signature_may_span_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    "deep", ["near" + " + 1.5" * 700, "-" * 700 + "near", "near" + ".T" * 700, "[" * 150 + "]" * 150]
+    "deep",
+    ["near" + " + 1.5" * 700, "-" * 700 + "near", "near" + ".T" * 700, "[" * 150 + "]" * 150],
 )
 @pytest.mark.parametrize("operator", ["e1", "e2", "m1", "m2"])
 def test_parents_too_deep_to_be_written_out_again(
