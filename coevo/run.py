@@ -115,6 +115,7 @@ def start(config: RunConfig, runs: Path, hardware: dict[str, Any]) -> Iterator[R
         write_whole(path / "config.toml", resolved.to_toml() + "\n" + document)
         store = RunStore.create(path / "run.db")
         stack.callback(store.close)
+        store.set_fact("batches", str(parts.batches))
         if isinstance(parts.model, EvolvableModel):
             store.set_fact("base_digest", parts.model.digest())
         yield parts.run(path, store)
@@ -130,7 +131,8 @@ def resume(path: Path, budget: int | None = None) -> Iterator[Run]:
         stack.enter_context(_locked(path))
         store = RunStore.open(path / "run.db")
         stack.callback(store.close)
-        parts = _Parts(config, stack)
+        # the schedule of sigma stays what it was, whatever the budget is now
+        parts = _Parts(config, stack, batches=int(store.fact("batches") or 1))
         parts.restore(store)
         yield parts.run(path, store)
 
@@ -138,7 +140,9 @@ def resume(path: Path, budget: int | None = None) -> Iterator[Run]:
 class _Parts:
     """A run's parts, opened cheapest first, so that a mistake costs as little as possible."""
 
-    def __init__(self, config: RunConfig, stack: ExitStack) -> None:
+    def __init__(
+        self, config: RunConfig, stack: ExitStack, batches: int | None = None
+    ) -> None:
         self.config = config
         self.problem = load(config.problem)
         n = config.n if config.n is not None else self.problem.default_n
@@ -170,10 +174,10 @@ class _Parts:
             )
         except ValueError as error:
             raise UsageError(f"search_settings: {error}") from None
+        self.batches = batches or self.search.batches(config.budget or HORIZON)
         self.strategy = None
         if config.es.kind != "none":
-            steps = self.search.batches(config.budget or HORIZON)
-            self.strategy = EvolutionStrategy(config.es, config.seed, steps)
+            self.strategy = EvolutionStrategy(config.es, config.seed, self.batches)
         self.judge = Judge(self.problem, self.instances, self.pool)
 
     def restore(self, store: RunStore) -> None:

@@ -43,7 +43,7 @@ class CommandLine:
 
     def scripted(self, *arguments: object) -> list[object]:
         """Arguments of a scripted run."""
-        return ["run", "--llm", "scripted", "--model", REPLIES, "--seed", 1, *arguments]
+        return ["run", "--llm", "scripted", "--model", REPLIES, "--seed", 1, "--n", 20, *arguments]
 
     def runs(self) -> list[Path]:
         return sorted((self.directory / "runs").iterdir())

@@ -36,17 +36,17 @@ def test_a_run_says_what_it_does_and_what_came_of_it(finished):
         "all stand",
         "limits    budget 40",
         "seed      1",
-        "nearest neighbour, 7.00437",
+        "nearest neighbour, 4.55892",
         "40/40 attempts",
         "ended: budget of 40 attempts spent",
-        "train     6.63267, -5.31%",
-        "test      6.53546",
+        "train     4.12038, -9.62%",
+        "test      4.16557",
         f"coevo resume {path.relative_to(path.parent.parent)}",
     ):
         assert expected in output
     best = json.loads((path / "best" / "best.json").read_text())
-    assert best["train"] == pytest.approx(6.63267, abs=1e-5)
-    assert best["test"] == pytest.approx(6.53546, abs=1e-5)
+    assert best["train"] == pytest.approx(4.12038, abs=1e-5)
+    assert best["test"] == pytest.approx(4.16557, abs=1e-5)
     assert "def select_next_node" in (path / "best" / "heuristic.py").read_text()
 
 
@@ -57,7 +57,7 @@ def test_show_for_people_and_programs(finished):
     summary = json.loads(coevo("show", path, "--json").stdout)
     assert summary["attempts"] == sum(summary["stages"].values()) == 40
     assert summary["valid"] == summary["stages"]["scored"]
-    assert summary["best"]["objective"] == pytest.approx(6.63267, abs=1e-5)
+    assert summary["best"]["objective"] == pytest.approx(4.12038, abs=1e-5)
     assert summary["curve"][-1][1] == summary["best"]["objective"]
 
 
