@@ -18,7 +18,7 @@ from coevo.problems.base import Feature, Problem
 from coevo.search.individual import Individual
 from coevo.search.opening import begin, draw, in_words, mix
 from coevo.search.regrowth import condensed, first_statements, up_to_changed_number
-from coevo.search.rule import new_idea, new_parameter
+from coevo.search.rule import new_idea, new_parameter, split
 from coevo.search.tried import Tried
 from coevo.search.wording import (
     EDIT,
@@ -98,7 +98,9 @@ def _user(
         name = "Heuristic" if len(distinct) == 1 else f"Heuristic {number}"
         about = f"{name} (objective {parent.objective:g}, {goal}): {parent.idea}".rstrip(": ")
         if operator in wording.code_for:
-            about += f"\n```python\n{condensed(parent.code, problem.function)}\n```"
+            rule = split(problem, parent.code)[1].strip() if wording.rule_only else ""
+            code = rule or condensed(parent.code, problem.function)
+            about += f"\n```python\n{code}\n```"
         parts.append(about)
     task = [INSTRUCTIONS[operator]]
     if feature:

@@ -69,6 +69,7 @@ class Wording:
     idea: str = ""  # start of the begun idea; "{feature}" is the drawn ingredient
     edit: float = 0.0  # share of m1 and m2 told one of EDITS
     code_for: tuple[str, ...] = ("e1", "e2", "m1", "m2")  # operators shown their parents' code
+    rule_only: bool = False  # of a parent that has a rule show the rule alone: shorter to read
     regrow: float = 0.0  # share of m1 whose reply begins with the parent up to a point in its rule
     parameter: float = 0.0  # share of m2 whose reply begins with the parent up to a changed number
     inherit: float = 0.0  # share of e2 whose opening names its parents' features, not drawn ones
@@ -82,6 +83,18 @@ _PLAIN = Wording()
 _FEATURE = replace(_PLAIN, ingredient=1.0)
 _BEGUN = replace(_FEATURE, idea=" weigh the choices by {feature} and")
 
+_RULE = replace(
+    _FEATURE,
+    opening=1.0,
+    rule=True,
+    idea=" weigh the choices by {feature}",
+    edit=0.5,
+    regrow=0.9,
+    parameter=0.9,
+    inherit=0.8,
+    code_for=("e2", "m1", "m2"),
+)
+
 PRESETS = MappingProxyType(
     {
         "plain": _PLAIN,
@@ -94,17 +107,8 @@ PRESETS = MappingProxyType(
         "lean": replace(_FEATURE, edit=0.5, regrow=0.5, parameter=0.7, code_for=("e2", "m1", "m2")),
         "opening": replace(_FEATURE, opening=1.0, edit=0.5, regrow=0.5, parameter=0.7),
         "opening-begun": replace(_BEGUN, opening=1.0, edit=0.5, regrow=0.5, parameter=0.7),
-        "opening-rule": replace(
-            _FEATURE,
-            opening=1.0,
-            rule=True,
-            idea=" weigh the choices by {feature}",
-            edit=0.5,
-            regrow=0.9,
-            parameter=0.9,
-            inherit=0.8,
-            code_for=("e2", "m1", "m2"),
-        ),
+        "opening-rule": _RULE,
+        "opening-brief": replace(_RULE, rule_only=True),
         "opening-half": replace(_FEATURE, opening=0.5, edit=0.5, regrow=0.5, parameter=0.7),
         "full": replace(_BEGUN, edit=0.5, regrow=0.5, parameter=0.7, tried=6),
     }

@@ -1,13 +1,18 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from coevo.problems.base import Problem
+from coevo.search.individual import Individual
 from coevo.search.opening import mix
+from coevo.search.operators import propose
 from coevo.search.rule import features_of, new_idea, new_parameter, split
+from coevo.search.tried import Tried
+from coevo.search.wording import PRESETS
 
 HEAD = """import numpy as np
 def select_next_node(current_node, destination_node, unvisited_nodes, distance_matrix):
@@ -85,3 +90,15 @@ def test_crossover_mixes_the_parents_features(problem: Problem) -> None:
     assert {feature.code.split()[0] for one in drawn for feature in one} == {"back", "centre"}
     assert {len(one) for one in drawn} == {1, 2}
     assert mix(problem, ["def (", ""], np.random.default_rng(0)) == []
+
+
+def test_a_parent_can_be_shown_by_its_rule_alone(problem: Problem) -> None:
+    parent = Individual(1, 6.9, "weigh the way back", CODE, "min")
+    wording = replace(PRESETS["opening-brief"], inherit=1.0)
+    rng = np.random.default_rng(0)
+    got = propose("e2", problem, [parent, parent], Tried("min"), wording, rng)
+    assert f"```python\n{RULE.strip()}\n```" in got.prompt.user
+    assert "best_node" not in got.prompt.user
+    other = replace(parent, code=CODE.replace("cost", "score"))
+    got = propose("m1", problem, [other], Tried("min"), wording, rng)
+    assert "lowest_score" in got.prompt.user  # no rule: the whole code
