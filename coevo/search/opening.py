@@ -28,15 +28,14 @@ def draw(problem: Problem, most: int, rng: np.random.Generator) -> list[Feature]
 
 
 def mix(problem: Problem, codes: Sequence[str], rng: np.random.Generator) -> list[Feature]:
-    """Features of several programs, one to three of all that any of them names, in the problem's
-    order; empty if they name none.
+    """All features that any of the programs names, at most five of them, in the problem's order;
+    empty if they name none. All, since the model reads the programs and uses what they use.
     """
     named = [features_of(problem, code) for code in codes]
     union = [feature for feature in problem.features if any(feature in one for one in named)]
     if not problem.opening or not union:
         return []
-    count = int(rng.integers(1, min(3, len(union)) + 1))
-    chosen = rng.choice(len(union), size=count, replace=False)
+    chosen = rng.choice(len(union), size=min(5, len(union)), replace=False)
     return [union[i] for i in sorted(chosen)]
 
 

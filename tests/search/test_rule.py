@@ -86,9 +86,8 @@ def test_crossover_mixes_the_parents_features(problem: Problem) -> None:
     centre = next(f for f in problem.features if f.code.startswith("centre"))
     other = other.replace("x = 1", centre.code)
     assert [f.code[:4] for f in features_of(problem, CODE)] == ["back"]
-    drawn = [mix(problem, [CODE, other], np.random.default_rng(s)) for s in range(20)]
-    assert {feature.code.split()[0] for one in drawn for feature in one} == {"back", "centre"}
-    assert {len(one) for one in drawn} == {1, 2}
+    mixed = mix(problem, [CODE, other], np.random.default_rng(0))
+    assert [feature.code.split()[0] for feature in mixed] == ["back", "centre"]
     assert mix(problem, ["def (", ""], np.random.default_rng(0)) == []
 
 
