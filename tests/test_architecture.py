@@ -12,12 +12,13 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "coevo"
 
 # what each part may import of ours, besides itself
-FOUNDATION = {"attempt", "error", "streams"}
+FOUNDATION = {"attempt", "compiled", "error", "streams"}
 ARROWS = {
     "attempt": set(),
+    "compiled": set(),
     "error": set(),
     "streams": set(),
-    "problems": {"error", "streams"},
+    "problems": {"compiled", "error", "streams"},
     "stop": {"problems"},
     "sandbox": FOUNDATION | {"problems"},
     "es": FOUNDATION,

@@ -8,12 +8,13 @@ threads, and no multiplication is fused with an addition.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
-from numba import get_num_threads, njit, prange, set_num_threads
+from numba import get_num_threads, prange, set_num_threads
+
+from coevo.compiled import compiled
 
 LANES = 8  # normals per Philox block: four 32-bit words, two halves each
 CHUNK_BLOCKS = 128  # blocks per task of a thread; small enough for the L1 cache
@@ -41,20 +42,6 @@ def threads(elements: int) -> Iterator[None]:
         yield
     finally:
         set_num_threads(available)
-
-
-def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """``numba.njit`` with its cache, or without where there is nowhere at all to write one."""
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        try:
-            return njit(cache=True, **options)(function)
-        except RuntimeError as error:  # neither the package nor the user's cache is writable
-            if "no locator available" not in str(error):
-                raise
-            return njit(**options)(function)
-
-    return decorate
 
 
 @compiled(inline="always")

@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from coevo.compiled import compiled
 from coevo.problems import data
 from coevo.problems.base import (
     Arrays,
@@ -149,7 +149,7 @@ def node_id(answer: Any) -> int:
     return int(number)
 
 
-@njit(cache=True)
+@compiled()
 def tour_lengths(points: np.ndarray, tours: np.ndarray, neighbours: int) -> np.ndarray:
     """Closed length of each tour; -1 for one that is no tour, -2 for one that leaves the list.
 
