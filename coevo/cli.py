@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import secrets
 import signal
+import sqlite3
 import sys
 from enum import Enum
 from pathlib import Path
@@ -68,6 +69,9 @@ def main() -> None:
         _complain("interrupted")
         sys.exit(130)
     except BrokenPipeError:
+        sys.exit(1)
+    except sqlite3.Error as error:
+        _complain(f"run.db cannot be written: {error}; make room on its disk, then `coevo resume`")
         sys.exit(1)
     except OSError as error:
         _complain(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")

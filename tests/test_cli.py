@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
 import time
 
 import pytest
@@ -233,6 +234,26 @@ def test_interrupted_runs_end_cleanly_and_resume(coevo, number):
     path = coevo.runs()[0]
     done = json.loads(coevo("show", path, "--json").stdout)["attempts"]
     assert coevo("resume", path, "--budget", done + 50).returncode == 0
+
+
+def test_a_full_disk_costs_nothing_but_time(coevo):
+    small = coevo.directory / "small"
+    small.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=300k", "none", str(small)]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("only root may make a small disk")
+    try:
+        ran = coevo(*coevo.scripted("--budget", 2000, "--runs", small))
+        assert ran.returncode == 1
+        assert "Traceback" not in ran.stderr
+        assert "coevo resume" in ran.stderr
+        path = next(small.iterdir())
+        done = json.loads(coevo("show", path, "--json").stdout)["attempts"]
+        subprocess.run(["mount", "-o", "remount,size=64m", str(small)], check=True)
+        ran = coevo("resume", path, "--budget", done + 60)
+        assert ran.returncode == 0, ran.stderr
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
 
 
 def test_two_processes_cannot_write_one_run(coevo):
