@@ -188,7 +188,7 @@ def _drive(opened: Run) -> None:
 
     console = Console()
     for line in header(opened):
-        console.print(line)
+        console.print(line, soft_wrap=True)
     assert opened.baseline.objective is not None
     shown = display(
         console, opened.config.budget, opened.baseline.objective, opened.problem.sense
@@ -205,7 +205,7 @@ def _drive(opened: Run) -> None:
         _complain(f"interrupted; go on with: coevo resume {opened.path}")
         raise typer.Exit(130) from None
     for line in closing(opened, reason, held_out):
-        console.print(line)
+        console.print(line, soft_wrap=True)
     if coevolution.best is None:
         raise typer.Exit(1)
 
@@ -226,7 +226,7 @@ def show(
         print(json.dumps(summary))
     else:
         for line in overview(summary):
-            Console().print(line)
+            Console().print(line, soft_wrap=True)
 
 
 @app.command(name="eval")
