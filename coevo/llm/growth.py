@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,10 +39,10 @@ def watched(directory: Path, start: Progress, share: int, observer: Observer) ->
 
 
 def _size(directory: Path) -> int:
+    """Bytes in the directory now; what is renamed or removed meanwhile is passed over."""
     total = 0
-    for path in directory.rglob("*"):
-        try:
-            total += 0 if path.is_symlink() or path.is_dir() else path.stat().st_size
-        except FileNotFoundError:  # renamed between listing and looking
-            continue
+    for parent, _, names in os.walk(directory):  # leaves out directories that vanish
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += os.lstat(os.path.join(parent, name)).st_size
     return total
