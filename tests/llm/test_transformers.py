@@ -16,7 +16,7 @@ from coevo.attempt import Prompt
 from coevo.es.directions import Directions, Update
 from coevo.es.update import apply_full, apply_lowrank, master
 from coevo.llm.base import Completion, EvolvableModel, Sampling
-from coevo.llm.models import locate, pulled
+from coevo.llm.models import locate
 from coevo.llm.transformers import TransformersModel
 from tests.llm import tiny
 
@@ -225,7 +225,6 @@ def fresh_digest(model: TransformersModel) -> str:
     return model.digest()
 
 
-@pytest.mark.skipif(not pulled("smollm2-135m"), reason="coevo models pull smollm2-135m")
 def test_a_real_model_writes_and_repeats_itself() -> None:
     path = locate("smollm2-135m")
     begun = "```python\ndef add(a, b):\n    return"
@@ -237,7 +236,6 @@ def test_a_real_model_writes_and_repeats_itself() -> None:
     together = model.generate(prompts, sampling, [1, 2, 3, 4])
     assert any("a + b" in c.text for c in together)
     assert texts(model.generate(prompts, sampling, [1, 2, 3, 4])) == texts(together)
-    if not model.order_free:
-        pytest.skip("this model's kernels round differently for other numbers of rows")
-    alone = TransformersModel(path, name="alone", batch=1)
-    assert texts(alone.generate(prompts[1:2], sampling, [2])) == texts(together[1:2])
+    if model.order_free:  # not where kernels round differently for other numbers of rows
+        alone = TransformersModel(path, name="alone", batch=1)
+        assert texts(alone.generate(prompts[1:2], sampling, [2])) == texts(together[1:2])
