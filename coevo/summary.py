@@ -83,14 +83,12 @@ def digest_of(path: Path) -> dict[str, Any]:
         seconds, generations = store.seconds(), store.generations()
     finally:
         store.close()
-    best = incumbent(attempts, load(config.problem).sense)
-    curve = []
-    so_far = None
+    sense = load(config.problem).sense
+    best, curve = None, []
     for attempt in attempts:
-        leader = incumbent([so_far, attempt], load(config.problem).sense)
-        if leader is not so_far and leader is not None:
-            curve.append([leader.number, leader.objective])
-        so_far = leader
+        if incumbent([best, attempt], sense) is not best:
+            best = attempt
+            curve.append([best.number, best.objective])
     operators = Counter(a.operator for a in attempts)
     return {
         "path": str(path),
